@@ -1,0 +1,158 @@
+"""What the deployer declares of a tool: the pydantic models behind the YAML manifest.
+
+Guarantees: an unknown field is an error; whatever is not declared takes the strictest value (effect ``send``, every
+argument a target, every result field written by outsiders and private). Loading files is ``manifest.py``'s work.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class Effect(enum.StrEnum):
+    """What a tool does to the world."""
+
+    READ = "read"
+    WRITE = "write"
+    SEND = "send"
+    PAY = "pay"
+    EXECUTE = "execute"
+    REMEMBER = "remember"
+    CONFIGURE = "configure"
+    DELETE = "delete"
+
+
+class Role(enum.StrEnum):
+    """What an argument does. Everything but ``content`` carries authority."""
+
+    TARGET = "target"
+    SELECTOR = "selector"
+    COMMAND = "command"
+    CREDENTIAL = "credential"
+    AMOUNT = "amount"
+    CONTROL = "control"
+    CONTENT = "content"
+
+
+class WritableBy(enum.StrEnum):
+    """Who can put a value into a result field."""
+
+    OWNER = "owner"
+    MEMBERS = "members"
+    OUTSIDERS = "outsiders"
+
+
+class Idempotency(enum.StrEnum):
+    """What may happen after a crash in the middle of a call; ``none`` is at most one attempt, ever."""
+
+    NONE = "none"
+    KEY = "key"
+    PROBE = "probe"
+    READ = "read"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+
+Identifier = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class ArgumentSpec(_Strict):
+    """One argument of a tool. ``path`` members of nested values inherit the role unless ``fields`` says otherwise."""
+
+    role: Role = Role.TARGET
+    kind: str = Field("text", description="email, url, host, account, phone, path, channel, user, name, date, number, text or id:TYPE")
+    accepts: tuple[Literal["user", "system", "fields"], ...] = Field(
+        ("user", "system", "fields"), description="origins that suffice: the user's words, the system, fields outsiders cannot write"
+    )
+    safe_values: tuple[str | bool | int, ...] = Field((), description="values of a control argument that need no origin")
+    fields: dict[str, ArgumentSpec] = Field(default_factory=dict, description="specs of the members of an object argument")
+    evidence: str = Field("", description="why this role and kind are right")
+
+
+class ResultField(_Strict):
+    """One declared field of a result. ``path`` is dotted; ``*`` is one step (a key or an index), ``**`` is any depth."""
+
+    path: Identifier
+    writable_by: WritableBy = WritableBy.OUTSIDERS
+    kind: str = "text"
+    readers: tuple[str, ...] | Literal["public", "owner", "domain"] | None = Field(
+        None, description="who may read the value: public, owner (the principal), domain, or a list; nothing means private"
+    )
+    names_record: bool = Field(False, description="true for the field people call the record by, such as a title or file name")
+    evidence: str = Field("", description="why outsiders cannot write this field, or can")
+
+    @model_validator(mode="after")
+    def _trust_needs_evidence(self) -> ResultField:
+        if self.writable_by is not WritableBy.OUTSIDERS and not self.evidence:
+            raise ValueError(f"field {self.path!r} is trusted without evidence; say in `evidence` why outsiders cannot write it")
+        return self
+
+
+class Limits(_Strict):
+    """Bounds above which a person is asked whatever the origin. Zero means none at all; absent means no bound."""
+
+    amount: float | None = Field(None, ge=0, allow_inf_nan=False)
+    calls_per_task: int | None = Field(None, ge=0)
+
+
+class ToolSpec(_Strict):
+    """Everything the gateway knows of one tool."""
+
+    name: Identifier = ""  # set from the manifest's key
+    server: str = ""
+    description: str = ""
+    effect: Effect = Effect.SEND
+    leaves_domain: bool = Field(False, description="a read that sends its arguments outside (fetch, search, DNS)")
+    reversible: bool = False
+    undo: str = ""
+    asks: tuple[str, ...] = Field((), description="words of a user that ask for this effect; can only make things stricter")
+    about: tuple[str, ...] = Field((), description="nouns for what the effect is done to, such as email or file")
+    args: dict[str, ArgumentSpec] = Field(default_factory=dict)
+    result: tuple[ResultField, ...] = ()
+    idempotency: Idempotency = Idempotency.NONE
+    egress: tuple[str, ...] = ()
+    limits: Limits = Limits()
+    schema_digest: str | None = Field(None, pattern=r"^sha256:[0-9a-f]{64}$")
+    input_schema: dict[str, object] | None = Field(None, description="JSON Schema of the arguments, when the deployer ships it")
+
+
+class Principal(_Strict):
+    """Whom the agent works for: the names that count as ``owner``, and the hosts that are inside the trust domain."""
+
+    owner: tuple[str, ...] = ()
+    domain: tuple[str, ...] = ()
+
+
+class Manifest(_Strict):
+    """The one file people edit: who it is for, and every tool that may ever run."""
+
+    version: Literal[1] = 1
+    name: Identifier
+    description: str = ""
+    principal: Principal = Principal()
+    protected: tuple[str, ...] = Field((), description="paths and hosts no tool may touch, beside the gateway's own")
+    tools: dict[str, ToolSpec]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_tools(cls, data: object) -> object:
+        """Give each tool its key as its name, so that people write it once."""
+        if isinstance(data, dict) and isinstance(data.get("tools"), dict):
+            named = {
+                key: ({"name": key, **spec} if isinstance(spec, dict) else {"name": key} if spec is None else spec)
+                for key, spec in data["tools"].items()
+            }
+            return {**data, "tools": named}
+        return data
+
+    def find(self, tool: str, server: str = "") -> ToolSpec | None:
+        """Return the spec of ``tool`` on ``server``, or None: an unknown tool never runs."""
+        spec = self.tools.get(f"{server}/{tool}") if server else None
+        if spec is None:
+            spec = self.tools.get(tool)
+        return spec if spec is not None and spec.server == server else None
