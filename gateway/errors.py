@@ -1,0 +1,34 @@
+"""The error tree of ``gateway``. Every error says in one line what is wrong and in one line what to do.
+
+GatewayError
+├── SettingsError       a settings file or variable is wrong, or lies where the agent can write
+├── MissingExtraError   an optional framework is not installed
+└── CaseError           the case given to ``checkvalve decide`` is not one
+"""
+
+from __future__ import annotations
+
+
+class GatewayError(Exception):
+    """Root of every error that ``checkvalve.gateway`` raises on purpose. ``remedy`` is the one thing to do."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class SettingsError(GatewayError):
+    """The settings are wrong. Nothing was started."""
+
+
+class MissingExtraError(GatewayError):
+    """A framework that is only an extra is not installed."""
+
+    @classmethod
+    def for_extra(cls, module: str, extra: str) -> MissingExtraError:
+        """Return the error that names ``module`` and the command that installs it."""
+        return cls(f"{module} is not installed", f"pip install 'checkvalve[{extra}]'")
+
+
+class CaseError(GatewayError):
+    """A JSON case that does not follow the documented form."""

@@ -1,0 +1,78 @@
+"""Logs: structlog to standard error, for people or as JSON.
+
+Guarantees: standard output is never written, because other programs read it; content never gets in, since only the
+fields of :data:`FIELDS` pass (an argument, a result or an exception's text is dropped, and the record says which field
+was withheld); a control character in a name that a model wrote is shown as an escape.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import MutableMapping
+from typing import Any, Final
+
+import structlog
+from structlog.typing import FilteringBoundLogger
+
+from checkvalve.gateway.settings import Settings
+
+FIELDS: Final = frozenset(
+    (
+        "approval call code count database effect error event level manifest mode origin plugin policy profile reason "
+        "remedy rule state thread timestamp tool verdict"
+    ).split()
+)
+"""The fields that may be logged: names, ids, digests and codes of our own. Everything else is content."""
+
+MAX_FIELD: Final = 300  # a log line is for reading; a model can make a tool name of any length
+
+
+def configure_logs(settings: Settings) -> None:
+    """Send structured logs to standard error in the format and level that the settings ask for."""
+    renderer: structlog.typing.Processor = (
+        structlog.processors.JSONRenderer()
+        if settings.log_format == "json"
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    )
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            withhold_content,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, settings.log_level.upper())),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+
+
+def get_logger() -> FilteringBoundLogger:
+    """Return the logger of the gateway."""
+    logger: FilteringBoundLogger = structlog.get_logger("checkvalve")
+    return logger
+
+
+def withhold_content(_logger: object, _method: str, record: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Drop every field that is not known to be free of content, and say which were dropped."""
+    withheld = sorted(printable(name) for name in record if name not in FIELDS)
+    kept: MutableMapping[str, Any] = {name: _plain(value) for name, value in record.items() if name in FIELDS}
+    if withheld:
+        kept["withheld"] = withheld
+    return kept
+
+
+def printable(text: str, limit: int = MAX_FIELD) -> str:
+    """Return ``text`` with everything that could steer a terminal or forge a line written as an escape."""
+    if len(text) > limit:
+        text = f"{text[:limit]}... ({len(text)} characters)"
+    return "".join(char if char.isprintable() else _escape(char) for char in text)
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, int | float | bool) or value is None else printable(str(value))
