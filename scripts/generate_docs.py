@@ -1,0 +1,155 @@
+"""Write the parts of the documentation that are made from code, or with ``--check`` say which are out of date.
+
+- ``docs/claims.md`` and the security section of ``README.md``, from ``tests/requirements.py``;
+- ``docs/cli.md``, from the commands themselves;
+- every block between ``<!-- include FILE -->`` and ``<!-- /include -->`` in README and docs, from that file (its part
+  between ``# [docs]`` and ``# [/docs]`` where it has one).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTICE = "<!-- made by scripts/generate_docs.py; change the source it names, not this page -->"
+LANGUAGES = {".py": "python", ".yaml": "yaml", ".cedar": "text", ".json": "json"}
+
+
+def _requirements() -> Any:
+    spec = importlib.util.spec_from_file_location("requirements", ROOT / "tests" / "requirements.py")
+    if spec is None or spec.loader is None:
+        raise SystemExit("tests/requirements.py is missing")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["requirements"] = module  # dataclasses look their module up there
+    spec.loader.exec_module(module)
+    return module
+
+
+def claims_page() -> str:
+    """Return the page of claims with the table of claim by surface."""
+    known = _requirements()
+    lines = [NOTICE.replace("the source it names", "tests/requirements.py"), "", "# Claims", ""]
+    lines += ["Each claim is tied to tests both ways: a claim that is held has tests that carry its id, and every test in"]
+    lines += ["`tests/attacks` names its claim. `grep -rn 'claim(\"C2\"' tests` shows the tests of one claim.", ""]
+    for claim in known.CLAIMS:
+        lines += [f"## {claim.id} {claim.name}: {claim.status.value}", "", claim.sentence, ""]
+        lines += [f"*{claim.status.value.capitalize()}*: {claim.note}.", ""] if claim.note else []
+        links = ", ".join(f"[{source}]({source.removeprefix('docs/')})" for source in claim.source.split(", "))
+        lines += [f"More: {links}", ""]
+    lines += ["## Where a claim holds", ""]
+    lines += ["| surface | " + " | ".join(claim.id for claim in known.CLAIMS) + " |"]
+    lines += ["| --- |" + " --- |" * len(known.CLAIMS)]
+    for key, name in known.SURFACES.items():
+        cells = (claim.surfaces.get(key, "no") for claim in known.CLAIMS)
+        lines += [f"| {name} | " + " | ".join(cells) + " |"]
+    lines += ["", "*yes*: as written above. *no*: not covered there. *-*: does not apply. *not yet*: planned, not built.", ""]
+    lines += ["## Not claimed", "", *(f"- {sentence}" for sentence in known.NOT_CLAIMED), ""]
+    lines += ["The [threat model](threat-model.md) says more about each.", ""]
+    return "\n".join(lines)
+
+
+def security_section() -> str:
+    """Return the README's security section."""
+    known = _requirements()
+    lines = ["", "| claim | what it says | today |", "| --- | --- | --- |"]
+    for claim in known.CLAIMS:
+        today = f"{claim.status.value}: {claim.note}" if claim.note else claim.status.value
+        lines += [f"| {claim.id} {claim.name} | {claim.sentence} | {today} |"]
+    lines += ["", "**Not claimed.** " + " ".join(known.NOT_CLAIMED), ""]
+    return "\n".join(lines)
+
+
+def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield path, command
+    for name, child in sorted(getattr(command, "commands", {}).items()):
+        yield from _commands(child, (*path, name))
+
+
+def _parameter(parameter: Any) -> str:
+    is_option = parameter.param_type_name == "option"
+    name = ", ".join([*parameter.opts, *parameter.secondary_opts]) if is_option else parameter.name.upper()
+    words = [getattr(parameter, "help", None) or ""]
+    if parameter.required:
+        words.append("Required.")
+    envvar = getattr(parameter, "envvar", None)
+    if envvar:
+        words.append(f"Environment: `{envvar}`.")
+    text = " ".join(" ".join(words).split())
+    return f"| `{name}` | {text.replace('|', chr(92) + '|')} |"
+
+
+def cli_page() -> str:
+    """Return the page of commands, with the words of their ``--help``."""
+    import typer.main  # noqa: PLC0415  # the other pages need no installed package
+
+    from checkvalve.gateway.cli import app  # noqa: PLC0415
+
+    lines = [NOTICE.replace("the source it names", "the command"), "", "# The command line", ""]
+    lines += ["`checkvalve COMMAND --help` prints the same. Exit code 0 means done, 1 a clear no, 2 a wrong call.", ""]
+    for path, command in _commands(typer.main.get_command(app), ("checkvalve",)):
+        if getattr(command, "hidden", False):
+            continue
+        lines += [f"{'#' * min(len(path) + 1, 4)} `{' '.join(path)}`", "", (command.help or "").strip(), ""]
+        shown = [item for item in command.params if item.name != "help" and not getattr(item, "hidden", False)]
+        if shown:
+            lines += ["| parameter | meaning |", "| --- | --- |", *map(_parameter, shown), ""]
+    return "\n".join(lines)
+
+
+def _included(name: str) -> str:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    part = re.search(r"^# \[docs\]\n(.*?)^# \[/docs\]", text, re.DOTALL | re.MULTILINE)
+    body = (part.group(1) if part else text).strip("\n")
+    return f"\n```{LANGUAGES.get(Path(name).suffix, 'text')}\n{body}\n```\n"
+
+
+def with_blocks(text: str) -> str:
+    """Return ``text`` with every generated block made anew."""
+    text = re.sub(
+        r"(<!-- include (\S+) -->)\n.*?(<!-- /include -->)",
+        lambda found: f"{found[1]}\n{_included(found[2])}\n{found[3]}",
+        text,
+        flags=re.DOTALL,
+    )
+    return re.sub(
+        r"(<!-- security -->)\n.*?(<!-- /security -->)",
+        lambda found: f"{found[1]}\n{security_section()}\n{found[2]}",
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def make(name: str) -> str:
+    """Return what the page ``name`` should be."""
+    if name == "docs/claims.md":
+        return claims_page()
+    if name == "docs/cli.md":
+        return cli_page()
+    return with_blocks((ROOT / name).read_text(encoding="utf-8"))
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or check the named ones."""
+    check = "--check" in arguments
+    others = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").glob("*.md"))
+    pages = [name for name in arguments if name != "--check"] or ["README.md", "docs/claims.md", "docs/cli.md", *others]
+    stale = []
+    for name in dict.fromkeys(pages):
+        page, wanted = ROOT / name, make(name)
+        if page.exists() and page.read_text(encoding="utf-8") == wanted:
+            continue
+        stale.append(name)
+        if not check:
+            page.write_text(wanted, encoding="utf-8")
+    for name in stale:
+        print(f"{name}: {'is out of date' if check else 'written'}")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

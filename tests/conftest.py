@@ -1,0 +1,78 @@
+"""What holds for every test: no sockets but local ones, a fixed random seed in CI, and no silent skips.
+
+Sockets are off through pytest-socket (see ``pyproject.toml``). A test that needs software of the system carries the
+marker of that software and is skipped, with the line that installs it, where it is missing. With ``CI=true`` a
+skip is a failure, except for tests over material that lies beside the repository and is not ours to ship.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
+OPTIONAL_MATERIAL = "shared/"  # a skip whose reason names this folder is fine anywhere
+
+NEEDS = {  # marker: what to find (a command, or "import X"), and the line that brings it
+    "agentdojo": ("import agentdojo", "pip install -e '.[agentdojo]'"),
+    "browser": ("chromium", "scripts/system-packages browser"),
+    "postgres": ("pg_ctlcluster", "scripts/system-packages postgres"),
+    "sandbox": ("bwrap", "scripts/system-packages sandbox"),
+}
+
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=200, print_blob=True)
+settings.register_profile("dev", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if IN_CI else "dev"))
+
+
+def _present(need: str) -> bool:
+    if need.startswith("import "):
+        return importlib.util.find_spec(need.removeprefix("import ")) is not None
+    return shutil.which(need) is not None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what this machine cannot run, and say what to install."""
+    missing = {marker: line for marker, (need, line) in NEEDS.items() if not _present(need)}
+    for item in items:
+        for marker in missing.keys() & {mark.name for mark in item.iter_markers()}:
+            item.add_marker(pytest.mark.skip(reason=f"{marker} is not installed; run: {missing[marker]}"))
+
+
+def _forbid_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Turn a skip into a failure, when CI asks and the reason is not material that we do not ship."""
+    if not (IN_CI and report.outcome == "skipped") or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    if OPTIONAL_MATERIAL not in reason:
+        report.outcome = "failed"
+        report.longrepr = f"CI allows no skip, and this test was skipped: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Apply the skip policy to a test."""
+    report = yield
+    _forbid_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Apply the skip policy to a module that skips itself."""
+    report = yield
+    _forbid_skip(report)
+    return report
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """Return the repository's top folder."""
+    return ROOT

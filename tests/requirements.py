@@ -1,0 +1,159 @@
+"""The security claims of Checkvalve: what is said, where it comes from, and whether it holds today.
+
+A test supports a claim by carrying ``@pytest.mark.claim("C2")``. ``tests/test_requirements.py`` checks both ways: a
+claim that is held has tests, a known gap is an entry here and not silence, and a test in ``tests/attacks`` names its
+claim. ``docs/claims.md`` and the security section of the README are made from this file by ``scripts/generate_docs.py``.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Final
+
+
+class Status(enum.StrEnum):
+    """Whether a claim may be relied on."""
+
+    HELD = "held"
+    PARTLY = "partly"  # held for the part that `note` names; tests exist for that part
+    NOT_YET = "not yet"  # `note` says what is missing; nothing of it may be relied on
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One promise. ``surfaces`` says what it means on each surface; one that is not named is not covered."""
+
+    id: str
+    name: str
+    sentence: str
+    source: str
+    status: Status
+    note: str = ""
+    surfaces: dict[str, str] = field(default_factory=dict)
+
+
+SURFACES: Final = {
+    "langchain": "LangChain `create_agent` (`CheckvalveMiddleware`)",
+    "toolnode": "LangGraph `ToolNode` (wrapper)",
+    "terminal": "terminal review (`checkvalve approvals`)",
+    "decide": "`checkvalve decide` (one case, nothing runs)",
+    "pipeline": "two-agent pipeline",
+    "mcp": "MCP proxy",
+    "model": "model-API proxy, agent hooks",
+}
+"""Where the gateway can stand. The last three are not built yet; the table says so claim by claim."""
+
+_GUARDED = {"langchain": "yes", "toolnode": "yes"}
+_LATER = {"pipeline": "not yet", "mcp": "not yet", "model": "not yet"}
+_RELEASE = {"pipeline": "not yet", "mcp": "not yet", "model": "not yet; will read *at most one release*"}
+
+CLAIMS: Final = (
+    Claim(
+        "C1",
+        "isolation",
+        "In the two-agent pipeline no character of untrusted content reaches the privileged actor's model input, except "
+        "through closed types (bool, bounded number, date, enum, checked id). Free text crosses only as an opaque "
+        "reference that carries its label.",
+        "docs/threat-model.md, docs/concepts.md",
+        Status.NOT_YET,
+        "the two-agent pipeline is not built yet; guard mode does not isolate, it attributes",
+        _LATER,
+    ),
+    Claim(
+        "C2",
+        "mediation",
+        "No tool runs without a recorded verdict for exactly this tool, these canonical arguments, this schema and this "
+        "policy version. There is one choke point, and every surface goes through it.",
+        "docs/adr/0005-a-grant-is-single-use-and-bound-to-a-digest.md",
+        Status.HELD,
+        "",
+        {**_GUARDED, "terminal": "yes", "decide": "-", **_RELEASE},
+    ),
+    Claim(
+        "C3",
+        "attribution",
+        "Each argument leaf of a call has an attributed origin. An authority-bearing argument that is untrusted or "
+        "unattributed does not run without a human endorsement that showed that value and that source. Unknown means "
+        "untrusted; a missing label means untrusted and private.",
+        "docs/concepts.md, docs/policy.md",
+        Status.HELD,
+        "",
+        {**_GUARDED, "terminal": "yes", "decide": "yes", **_LATER},
+    ),
+    Claim(
+        "C4",
+        "single use",
+        "An approval permits at most one attempt of one digest, before its deadline, decided by a person outside the "
+        "requester set (a single-user profile may allow self-approval, and every record then says so); everything is "
+        "checked again right before the effect. When the outcome cannot be known the state is `unknown`, never a "
+        "silent retry.",
+        "docs/approvals.md, docs/adr/0005-a-grant-is-single-use-and-bound-to-a-digest.md",
+        Status.HELD,
+        "",
+        {**_GUARDED, "terminal": "yes", "decide": "-", **_RELEASE},
+    ),
+    Claim(
+        "C5",
+        "evidence",
+        "A state change and its audit event commit in one transaction, before the effect. Change, removal, reordering "
+        "and truncation after an anchored checkpoint are detected offline with the public key alone.",
+        "docs/audit.md, docs/adr/0007-a-hash-chain-now-a-merkle-log-later.md",
+        Status.PARTLY,
+        "one transaction, and a hash chain that shows change, removal and reordering inside the log; signed checkpoints "
+        "and offline proofs come with the Merkle log, so truncation at the end shows only against a head kept elsewhere",
+        {**_GUARDED, "terminal": "yes", "decide": "-", **_LATER},
+    ),
+    Claim(
+        "C6",
+        "memory",
+        "Storing never raises trust: a memory's label is the lowest of its lineage, stamped by the gateway, kept through "
+        "summaries, and applied again on read. A write of untrusted lineage waits for review. Expired entries do not "
+        "return.",
+        "docs/threat-model.md",
+        Status.NOT_YET,
+        "there is no memory layer yet; a tool that remembers is decided like any other write",
+        {"langchain": "not yet", "toolnode": "not yet", **_LATER},
+    ),
+    Claim(
+        "C7",
+        "budgets",
+        "Every section of the context has a hard token cap; policy, task and budgets survive compaction because code "
+        "holds them. Tokens, calls, money, retries and time are enforced in code.",
+        "docs/threat-model.md",
+        Status.NOT_YET,
+        "only the limits of a manifest (amount, calls per task) and the cap on questions are enforced so far",
+        {"langchain": "not yet", "toolnode": "not yet", **_LATER},
+    ),
+    Claim(
+        "C8",
+        "output",
+        "Final answers, messages and bodies are sinks too: no auto-fetched resource, secret, canary or prompt text "
+        "leaves.",
+        "docs/threat-model.md",
+        Status.NOT_YET,
+        "links and addresses in outgoing arguments are attributed; final answers are not filtered yet",
+        {"langchain": "not yet", "toolnode": "not yet", **_LATER},
+    ),
+    Claim(
+        "C9",
+        "fail closed",
+        "Unknown tool, failed detector, unreachable store, unparseable message, crashed gate: not executed, and said so "
+        "with a coded reason that leaks neither attacker text nor private values.",
+        "docs/adr/0004-the-strictest-verdict-wins-and-empty-means-no.md",
+        Status.HELD,
+        "",
+        {**_GUARDED, "terminal": "yes", "decide": "yes", **_LATER},
+    ),
+)
+
+NOT_CLAIMED: Final = (
+    "A text-to-text manipulation of an answer is marked, not prevented.",
+    "An attacker can bias *which* of several legitimate options is picked.",
+    "A reviewer can be fooled.",
+    "Labels are as good as the source declarations: a field called trusted that outsiders can write is a hole.",
+    "A tool server that misbehaves on its own connection is invisible.",
+    "The same user id is no boundary: an agent with a shell under the gateway's own user can edit the database.",
+    "A tool that is bound to the agent past the middleware (a provider's hosted tool, an unwrapped sub-agent) is not "
+    "covered.",
+)
