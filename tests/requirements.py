@@ -2,7 +2,7 @@
 
 A test supports a claim by carrying ``@pytest.mark.claim("C2")``. ``tests/test_requirements.py`` checks both ways: a
 claim that is held has tests, a known gap is an entry here and not silence, and a test in ``tests/attacks`` names its
-claim. ``docs/claims.md`` and the security section of the README are made from this file by ``scripts/generate_docs.py``.
+claim. ``docs/claims.md`` and the README's security section are made from this file by ``scripts/generate_docs.py``.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ CLAIMS: Final = (
     Claim(
         "C1",
         "isolation",
-        "In the two-agent pipeline no character of untrusted content reaches the privileged actor's model input, except "
-        "through closed types (bool, bounded number, date, enum, checked id). Free text crosses only as an opaque "
-        "reference that carries its label.",
+        "In the two-agent pipeline no character of untrusted content reaches the privileged actor's model input, "
+        "except through closed types (bool, bounded number, date, enum, checked id). Free text crosses only as an "
+        "opaque reference that carries its label.",
         "docs/threat-model.md, docs/concepts.md",
         Status.NOT_YET,
         "the two-agent pipeline is not built yet; guard mode does not isolate, it attributes",
@@ -63,8 +63,8 @@ CLAIMS: Final = (
     Claim(
         "C2",
         "mediation",
-        "No tool runs without a recorded verdict for exactly this tool, these canonical arguments, this schema and this "
-        "policy version. There is one choke point, and every surface goes through it.",
+        "No tool runs without a recorded verdict for exactly this tool, these canonical arguments, this schema and "
+        "this policy version. There is one choke point, and every surface goes through it.",
         "docs/adr/0005-a-grant-is-single-use-and-bound-to-a-digest.md",
         Status.HELD,
         "",
@@ -100,16 +100,17 @@ CLAIMS: Final = (
         "and truncation after an anchored checkpoint are detected offline with the public key alone.",
         "docs/audit.md, docs/adr/0007-a-hash-chain-now-a-merkle-log-later.md",
         Status.PARTLY,
-        "one transaction, and a hash chain that shows change, removal and reordering inside the log; signed checkpoints "
-        "and offline proofs come with the Merkle log, so truncation at the end shows only against a head kept elsewhere",
+        "one transaction, and a hash chain that shows change, removal and reordering inside the log; signed "
+        "checkpoints and offline proofs come with the Merkle log, so truncation at the end shows only against a head "
+        "that was kept elsewhere",
         {**_GUARDED, "terminal": "yes", "decide": "-", **_LATER},
     ),
     Claim(
         "C6",
         "memory",
-        "Storing never raises trust: a memory's label is the lowest of its lineage, stamped by the gateway, kept through "
-        "summaries, and applied again on read. A write of untrusted lineage waits for review. Expired entries do not "
-        "return.",
+        "Storing never raises trust: a memory's label is the lowest of its lineage, stamped by the gateway, kept "
+        "through summaries, and applied again on read. A write of untrusted lineage waits for review. Expired entries "
+        "do not return.",
         "docs/threat-model.md",
         Status.NOT_YET,
         "there is no memory layer yet; a tool that remembers is decided like any other write",
@@ -138,8 +139,8 @@ CLAIMS: Final = (
     Claim(
         "C9",
         "fail closed",
-        "Unknown tool, failed detector, unreachable store, unparseable message, crashed gate: not executed, and said so "
-        "with a coded reason that leaks neither attacker text nor private values.",
+        "Unknown tool, failed detector, unreachable store, unparseable message, crashed gate: not executed, and said "
+        "so with a coded reason that leaks neither attacker text nor private values.",
         "docs/adr/0004-the-strictest-verdict-wins-and-empty-means-no.md",
         Status.HELD,
         "",
@@ -154,6 +155,5 @@ NOT_CLAIMED: Final = (
     "Labels are as good as the source declarations: a field called trusted that outsiders can write is a hole.",
     "A tool server that misbehaves on its own connection is invisible.",
     "The same user id is no boundary: an agent with a shell under the gateway's own user can edit the database.",
-    "A tool that is bound to the agent past the middleware (a provider's hosted tool, an unwrapped sub-agent) is not "
-    "covered.",
+    "A tool bound to the agent past the middleware (a provider's hosted tool, an unwrapped sub-agent) is not covered.",
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.requirements import CLAIMS, SURFACES, Status
+from tests.requirements import CLAIMS, SURFACES, Claim, Status
 
 TESTS = Path(__file__).parent
 CLAIM_IDS = {claim.id for claim in CLAIMS}
@@ -45,7 +45,7 @@ def claims_by_test() -> dict[str, set[str]]:
         of_module = _module_ids(tree)
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
-                assert not any(_ids_of(mark) and list(_ids_of(mark)) for mark in node.decorator_list), (
+                assert not any(list(_ids_of(mark)) for mark in node.decorator_list), (
                     f"{path.name}:{node.lineno}: mark the tests or the module, not the class"
                 )
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
@@ -58,7 +58,7 @@ TESTED = claims_by_test()
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_a_claim_has_tests_or_says_why_not(claim) -> None:
+def test_a_claim_has_tests_or_says_why_not(claim: Claim) -> None:
     tests = [name for name, ids in TESTED.items() if claim.id in ids]
     if claim.status is Status.NOT_YET:
         assert claim.note, f"{claim.id} is not held: say what is missing"
@@ -99,6 +99,10 @@ def test_surfaces_are_known_and_held_claims_cover_one() -> None:
 @pytest.mark.parametrize("page", ["docs/claims.md", "README.md", "docs/cli.md"])
 def test_generated_pages_are_up_to_date(root: Path, page: str) -> None:
     done = subprocess.run(
-        [sys.executable, "scripts/generate_docs.py", "--check", page], cwd=root, capture_output=True, text=True, check=False
+        [sys.executable, "scripts/generate_docs.py", "--check", page],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, f"{done.stdout}{done.stderr}\nrun scripts/generate_docs.py and read the difference"
