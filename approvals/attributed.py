@@ -1,0 +1,128 @@
+"""Whether where a value came from is good enough for what the argument does.
+
+Guarantees: pure; no origin, or none that suffices, means no. An origin suffices only as a positive statement: the
+user or the system said it in a fitting way, or it is an entire field that outsiders cannot write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from checkvalve.approvals.endorsements import Endorsement, Mandate
+from checkvalve.approvals.requests import ActionRequest, Leaf
+from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
+from checkvalve.filters.index import AttributionIndex
+from checkvalve.filters.labels import Authority, Trust
+from checkvalve.filters.normalise import normalise
+from checkvalve.filters.origins import Attribution, MatchKind, Origin
+from checkvalve.filters.words import is_evidence, stem, tokens
+
+UNDECLARED_ARGUMENT: Final = ArgumentSpec()
+"""An argument nobody declared is a target."""
+
+_PEOPLE: Final = frozenset({"email", "user", "phone", "account", "name", "channel"})
+
+
+@dataclass(frozen=True, slots=True)
+class AttributedLeaf:
+    """One scalar argument with its spec, everywhere it was found, and whether that suffices for its role."""
+
+    leaf: Leaf
+    spec: ArgumentSpec
+    attribution: Attribution
+    sufficient: bool
+    by_user: bool
+    covered_by: str = ""  # "endorsement" or "mandate", when one of these answers for it
+
+    @property
+    def authority_bearing(self) -> bool:
+        """Say whether somebody's word is needed: everything but content."""
+        return self.spec.role is not Role.CONTENT
+
+
+def spec_for(leaf: Leaf, tool: ToolSpec) -> ArgumentSpec:
+    """Return the declared spec of a leaf: that of its argument, or of the member of an object argument."""
+    spec = tool.args.get(str(leaf.path[0]), UNDECLARED_ARGUMENT) if leaf.path else UNDECLARED_ARGUMENT
+    for step in leaf.path[1:]:
+        if isinstance(step, str) and spec.fields:
+            spec = spec.fields.get(step, UNDECLARED_ARGUMENT)
+    return spec
+
+
+def attribute_leaves(
+    request: ActionRequest,
+    tool: ToolSpec,
+    index: AttributionIndex,
+    endorsements: Sequence[Endorsement] = (),
+    mandates: Sequence[Mandate] = (),
+) -> Iterator[AttributedLeaf]:
+    """Attribute every scalar argument of ``request``; absent ones (null) carry nothing and are left out."""
+    said = index.user_text()
+    for leaf in request.leaves():
+        if leaf.value is None or leaf.value == "":
+            continue
+        spec = spec_for(leaf, tool)
+        attribution = index.attribute(_as_text(leaf.value), spec.kind)
+        by_user = any(said_so(origin, spec, tool) for origin in attribution.origins)
+        sufficient = by_user or _is_safe(leaf, spec, said) or any(in_field(origin, spec) for origin in attribution.origins)
+        covered = "" if sufficient else _cover(attribution, spec.role, tool, endorsements, mandates)
+        yield AttributedLeaf(leaf, spec, attribution, sufficient or bool(covered), by_user, covered)
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _cover(
+    attribution: Attribution, role: Role, tool: ToolSpec, endorsements: Sequence[Endorsement], mandates: Sequence[Mandate]
+) -> str:
+    if any(item.covers(attribution, role, tool.name) for item in endorsements):
+        return "endorsement"
+    return "mandate" if any(item.covers(attribution, role, tool.name) for item in mandates) else ""
+
+
+def said_so(origin: Origin, spec: ArgumentSpec, tool: ToolSpec) -> bool:
+    """Say whether the user or the system named the value, in a way that fits its role.
+
+    1. The words have authority, and the argument accepts it. 2. The mention is not negated. 3. For the destination of
+    an effect it does not say where something comes *from*. 4. It is evidence: not a common word, and a number names
+    a record only beside its noun.
+    """
+    field = origin.field
+    if field.authority is Authority.NONE or origin.match is MatchKind.DERIVED:
+        return False
+    if field.authority.name.lower() not in spec.accepts:
+        return False
+    if origin.negated:
+        return False
+    outgoing = tool.effect is not Effect.READ
+    if outgoing and origin.as_source and spec.role is Role.TARGET and spec.kind in _PEOPLE:
+        return False
+    text = field.text.encode()[origin.span[0] : origin.span[1]].decode("utf-8", "replace")
+    return is_evidence(normalise(text).text, spec.kind, marked=origin.marked, capitalised=text[:1].isupper())
+
+
+def in_field(origin: Origin, spec: ArgumentSpec) -> bool:
+    """Say whether the value is an entire field that outsiders cannot write, of a kind that fits, and no echo."""
+    field = origin.field
+    if "fields" not in spec.accepts or field.authority is not Authority.NONE:
+        return False
+    if field.trust < Trust.VERIFIED or not origin.whole or field.echo or origin.match is MatchKind.DERIVED:
+        return False
+    if spec.kind.startswith("id:") or field.kind.startswith("id:"):
+        return spec.kind == field.kind
+    return "text" in {spec.kind, field.kind} or spec.kind == field.kind
+
+
+def _is_safe(leaf: Leaf, spec: ArgumentSpec, said: str) -> bool:
+    """Say whether a control value needs no origin: declared safe, or a switch whose name the user spoke."""
+    if spec.role is not Role.CONTROL:
+        return False
+    if any(type(safe) is type(leaf.value) and safe == leaf.value for safe in spec.safe_values):
+        return True
+    if leaf.value is True:
+        name = {stem(word) for word, *_ in tokens(str(leaf.path[-1]).replace("_", " "))}
+        return bool(name) and name <= {stem(word) for word, *_ in tokens(said)}
+    return False

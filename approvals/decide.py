@@ -1,0 +1,193 @@
+"""``decide(request, context) -> Decision``: may this call run? The one procedure, for every surface.
+
+0. The request is already parsed strictly: an :class:`ActionRequest` cannot be built from anything else.
+1. Find the ToolSpec by server, name and schema digest. Unknown tool or changed schema: deny.
+2. Check the arguments against what is declared. Unknown or ill-typed arguments: deny.
+3. Attribute every leaf.
+4. Compute the facts.
+5. Evaluate the policy with those facts. Errors, or nothing matched: deny.
+6. Ask the detectors, only to make the verdict stricter. Too many open questions: deny instead of asking.
+7. Return verdict, facts, rules and digests, for the caller to record before acting on it.
+
+Pure: no clock, no store. What the caller must still do: record the decision, and run the call only through the
+executor, with a grant for exactly this digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from checkvalve.approvals.arguments import ill_typed
+from checkvalve.approvals.attributed import AttributedLeaf, attribute_leaves
+from checkvalve.approvals.detectors import BUILT_IN, Detector, tighten
+from checkvalve.approvals.endorsements import Endorsement, Mandate, endorsable
+from checkvalve.approvals.facts import PROFILES, compute
+from checkvalve.approvals.manifest import manifest_digest
+from checkvalve.approvals.policy import Policy, PolicyAnswer
+from checkvalve.approvals.reasons import remedy_for
+from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec
+from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
+from checkvalve.filters.index import AttributionIndex
+
+MAX_QUESTIONS: Final = 20
+"""Questions one task may put to people; beyond it a flood is denied, so that the queue stays readable."""
+
+ANSWER: Final = ToolSpec(name="answer", effect=Effect.SEND, args={"text": ArgumentSpec(role=Role.CONTENT)})
+"""The built-in tool of final answers: its only destination is the user."""
+
+
+@dataclass(frozen=True)
+class DecisionContext:
+    """Everything a decision depends on, besides the request. ``protected`` adds the gateway's own paths and hosts."""
+
+    manifest: Manifest
+    policy: Policy
+    index: AttributionIndex
+    profile: str = "strict"
+    endorsements: Sequence[Endorsement] = ()
+    mandates: Sequence[Mandate] = ()
+    requester: str = ""
+    calls_so_far: Mapping[str, int] = field(default_factory=dict)
+    questions_so_far: int = 0
+    observed_schema_digest: str | None = None
+    protected: Sequence[str] = ()
+    detectors: Sequence[Detector] = BUILT_IN
+    manifest_digest: str = ""
+
+    def __post_init__(self) -> None:
+        """Compute the manifest's digest where the caller, who decides many calls, has not done it once."""
+        if not self.manifest_digest:
+            object.__setattr__(self, "manifest_digest", manifest_digest(self.manifest))
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentReport:
+    """What is known of one argument: for the record, for the reviewer, and for ``checkvalve decide``."""
+
+    path: str
+    role: str
+    kind: str
+    sufficient: bool
+    origins: tuple[dict[str, object], ...]
+    covered_by: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """Return the published form."""
+        return {"path": self.path, "role": self.role, "kind": self.kind, "sufficient": self.sufficient, "origins": list(self.origins)}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A verdict with everything it rests on. ``endorsable`` is what a person would accept by saying yes."""
+
+    verdict: Verdict
+    rules: tuple[str, ...] = ()
+    arguments: tuple[ArgumentReport, ...] = ()
+    facts: Mapping[str, bool | str] = field(default_factory=dict)
+    policy_digest: str = ""
+    manifest_digest: str = ""
+    schema_digest: str | None = None
+    profile: str = "strict"
+    endorsable: tuple[Endorsement, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """Return the published form: verdict, rule, reason, remedy, arguments, and the evidence behind them."""
+        verdict = self.verdict
+        return {
+            "verdict": verdict.name,
+            "rule": verdict.rule,
+            "reason": "" if isinstance(verdict, Allow) else verdict.reason,
+            "remedy": "" if isinstance(verdict, Allow) else verdict.remedy,
+            "arguments": [item.to_json() for item in self.arguments],
+            "rules": list(self.rules),
+            "facts": dict(self.facts),
+            "policy_digest": self.policy_digest,
+            "manifest_digest": self.manifest_digest,
+            "schema_digest": self.schema_digest,
+            "profile": self.profile,
+        }
+
+
+def decide(request: ActionRequest, context: DecisionContext) -> Decision:
+    """Decide one call; see the module's procedure. It never raises for anything that a request can contain."""
+    if context.profile not in PROFILES:
+        return _refuse("unknown-profile", context)
+    # 1.
+    spec = context.manifest.find(request.tool, request.server)
+    if spec is None and request.tool == ANSWER.name and not request.server:
+        spec = ANSWER
+    if spec is None:
+        return _refuse("unknown-tool", context)
+    if spec.schema_digest is not None and context.observed_schema_digest != spec.schema_digest:
+        return _refuse("changed-schema", context)
+    # 2.
+    if wrong := ill_typed(request, spec):
+        return _refuse(wrong, context)
+    # 3.
+    leaves = list(attribute_leaves(request, spec, context.index, context.endorsements, context.mandates))
+    # 4.
+    facts = compute(
+        spec,
+        leaves,
+        context.index,
+        context.manifest,
+        calls_so_far=context.calls_so_far,
+        protected=(*context.protected, *context.manifest.protected),
+        profile=context.profile,
+    )
+    # 5.
+    action = ANSWER.name if spec is ANSWER else spec.effect.value
+    answer = context.policy.evaluate(action, facts)
+    # 6.
+    verdict = tighten(_verdict(answer), context.detectors, request, leaves)
+    if isinstance(verdict, Review) and context.questions_so_far >= MAX_QUESTIONS:
+        verdict = Deny("queue-flooded", "queue-flooded", remedy_for("queue-flooded"))
+    # 7.
+    return Decision(
+        verdict=verdict,
+        rules=answer.rules,
+        arguments=tuple(_report(item) for item in leaves),
+        facts=facts,
+        policy_digest=context.policy.digest,
+        manifest_digest=context.manifest_digest,
+        schema_digest=spec.schema_digest,
+        profile=context.profile,
+        endorsable=_endorsable(verdict, leaves, spec),
+    )
+
+
+def _verdict(answer: PolicyAnswer) -> Verdict:
+    """Turn the policy's answer into a verdict. The first rule that matched gives the reason."""
+    if answer.errors:
+        return Deny("policy-error", "policy-error", remedy_for("policy-error"))
+    rule = answer.rules[0] if answer.rules else "default-deny"
+    if answer.decision == "allow" and answer.rules:
+        return Allow(rule)
+    if answer.decision == "review":
+        return Review(rule, rule, remedy_for(rule))
+    return Deny(rule, rule, remedy_for(rule))
+
+
+def _refuse(rule: str, context: DecisionContext) -> Decision:
+    return Decision(
+        verdict=Deny(rule, rule, remedy_for(rule)),
+        rules=(rule,),
+        policy_digest=context.policy.digest,
+        manifest_digest=context.manifest_digest,
+        profile=context.profile,
+    )
+
+
+def _report(item: AttributedLeaf) -> ArgumentReport:
+    origins = tuple(origin.to_json() for origin in item.attribution.origins)
+    return ArgumentReport(item.leaf.dotted(), item.spec.role.value, item.spec.kind, item.sufficient, origins, item.covered_by)
+
+
+def _endorsable(verdict: Verdict, leaves: Sequence[AttributedLeaf], spec: ToolSpec) -> tuple[Endorsement, ...]:
+    if not isinstance(verdict, Review):
+        return ()
+    asked = [item for item in leaves if item.authority_bearing and not item.sufficient]
+    return tuple(endorsable(item.attribution, item.spec.role, spec) for item in asked)

@@ -1,0 +1,75 @@
+"""Detectors look at a call and may only raise friction: a finding makes a verdict stricter, never more lenient.
+
+Guarantees: a detector that raises counts as a finding of its own and denies the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+from checkvalve.approvals.attributed import AttributedLeaf
+from checkvalve.approvals.reasons import remedy_for
+from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.verdicts import Deny, Review, Verdict, strictest
+from checkvalve.filters.normalise import is_invisible
+
+_JOINERS: Final = frozenset("\u200c\u200d\ufe0e\ufe0f\u20e3")
+"""What emoji and several scripts need; harmless between visible characters."""
+_FLAG_BASE: Final = "\U0001f3f4"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a detector saw: a stable code, and how strict the verdict has to become."""
+
+    code: str
+    severity: Literal["review", "deny"] = "review"
+
+
+class Detector(Protocol):
+    """A pure function of the call; it may be slow and it may be wrong, so it can only make things stricter."""
+
+    def __call__(self, request: ActionRequest, leaves: Sequence[AttributedLeaf], /) -> Sequence[Finding]:
+        """Return the findings, empty when there is nothing to say."""
+        ...
+
+
+def hidden_text(_request: ActionRequest, leaves: Sequence[AttributedLeaf], /) -> Sequence[Finding]:
+    """Find characters a reviewer cannot see: tags, direction changes, other format and control characters.
+
+    Subdivision flags (a black flag with tags) and joiners between visible characters are ordinary text.
+    """
+    hidden = any(isinstance(item.leaf.value, str) and _hides(item.leaf.value) for item in leaves)
+    return [Finding("hidden-text", "deny")] if hidden else []
+
+
+def _hides(text: str) -> bool:
+    if text.isascii() and text.isprintable():
+        return False
+    in_flag = False
+    for position, char in enumerate(text):
+        tag = 0xE0020 <= ord(char) <= 0xE007F
+        in_flag = char == _FLAG_BASE or (in_flag and tag)
+        if is_invisible(char) and not in_flag and not (char in _JOINERS and 0 < position and not is_invisible(text[position - 1])):
+            return True
+    return False
+
+
+BUILT_IN: Final[tuple[Detector, ...]] = (hidden_text,)
+
+
+def tighten(
+    verdict: Verdict, detectors: Sequence[Detector], request: ActionRequest, leaves: Sequence[AttributedLeaf]
+) -> Verdict:
+    """Return ``verdict``, made stricter by what the detectors find."""
+    for detector in detectors:
+        try:
+            findings = list(detector(request, leaves))
+        except Exception:  # noqa: BLE001 - somebody else's code: whatever it raises, the call does not run
+            return strictest(verdict, Deny("detector-failed", "detector-failed", remedy_for("detector-failed")))
+        for finding in findings:
+            answer = Deny if finding.severity == "deny" else Review
+            verdict = strictest(verdict, answer(finding.code, finding.code, remedy_for(finding.code)))
+    return verdict

@@ -1,0 +1,198 @@
+"""The facts that policy decides on, computed from a call and its attributions: flat, bounded, without any content.
+
+Guarantees: pure; every fact is a bool or a short word, since Cedar has no quantifiers and must never see raw
+arguments; a fact that cannot be established takes its strict value.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from checkvalve.approvals.attributed import AttributedLeaf, in_field, said_so
+from checkvalve.approvals.flow import OWNER, foreign_links, may_flow, resolve_readers
+from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec, WritableBy
+from checkvalve.filters.index import AttributionIndex
+from checkvalve.filters.labels import Authority, Trust
+from checkvalve.filters.origins import FieldRule, Origin
+from checkvalve.filters.values import canonical, url_host
+from checkvalve.filters.words import asks_for
+
+PROFILES: Final = ("strict",)
+"""Which result fields count as trusted. ``strict``: those that no outsider can write."""
+
+_ROLES: Final = {
+    Role.TARGET: "targets_ok",
+    Role.SELECTOR: "selectors_ok",
+    Role.COMMAND: "commands_ok",
+    Role.CREDENTIAL: "credentials_ok",
+    Role.AMOUNT: "amounts_ok",
+    Role.CONTROL: "controls_ok",
+}
+_DESTRUCTIVE: Final = frozenset({Effect.DELETE, Effect.PAY})
+_OUTGOING: Final = frozenset({Effect.SEND, Effect.PAY, Effect.CONFIGURE})
+
+
+def field_rules(spec: ToolSpec, manifest: Manifest) -> tuple[FieldRule, ...]:
+    """Turn the declared result fields of a tool into the index's rules, as the ``strict`` profile reads them."""
+    return tuple(
+        FieldRule(
+            path=field.path,
+            trust=Trust.UNTRUSTED if field.writable_by is WritableBy.OUTSIDERS else Trust.VERIFIED,
+            readers=resolve_readers(field.readers, manifest.principal),
+            kind=field.kind,
+            names_record=field.names_record,
+        )
+        for field in spec.result
+    )
+
+
+def compute(
+    spec: ToolSpec,
+    leaves: Sequence[AttributedLeaf],
+    index: AttributionIndex,
+    manifest: Manifest,
+    *,
+    calls_so_far: Mapping[str, int],
+    protected: Sequence[str],
+    profile: str,
+) -> dict[str, bool | str]:
+    """Return the Cedar context for one call. Every ``*_ok`` fact is true only when it was positively established."""
+    said = index.user_text()
+    found = list(foreign_links(leaves, spec, index, manifest.principal))
+    outgoing = spec.effect in _OUTGOING or spec.leaves_domain
+    answering = spec.name == "answer"
+    facts: dict[str, bool | str] = {name: _role_ok(leaves, role) for role, name in _ROLES.items()}
+    facts |= {
+        "profile": profile,
+        "leaves_domain": spec.leaves_domain,
+        "reversible": spec.reversible,
+        "asked": asks_for(said, spec.asks, spec.about),
+        "anchored": _is_anchored(leaves, spec, index, manifest),
+        "record_named": spec.effect not in _DESTRUCTIVE or all(_record_named(item, index, spec) for item in leaves),
+        "readers_ok": answering or not outgoing or may_flow(leaves, spec, index, manifest.principal),
+        "links_ok": not outgoing or answering or not found,
+        "fetches_ok": not any(link.auto_fetch for link in found),
+        "composed_link": answering and any(not index.attribute(link.target, link.kind).origins for link in found),
+        "lineage_ok": spec.effect is not Effect.REMEMBER or _lineage_ok(leaves, index),
+        "within_limits": _within_limits(spec, leaves, calls_so_far),
+        "egress_ok": _egress_ok(spec, leaves),
+        "protected": any(_is_protected(item, protected) for item in leaves),
+    }
+    return facts
+
+
+def _role_ok(leaves: Sequence[AttributedLeaf], role: Role) -> bool:
+    return all(item.sufficient for item in leaves if item.spec.role is role)
+
+
+def _is_anchored(leaves: Sequence[AttributedLeaf], spec: ToolSpec, index: AttributionIndex, manifest: Manifest) -> bool:
+    """Say whether a call that has no destination is still tied to the user's words by at least one of its values.
+
+    An attacker who cannot choose a destination can still dictate a whole record; what the user asked for shares at
+    least a title, a name or a record with what the user said.
+    """
+    if any(item.spec.role is Role.TARGET for item in leaves) or not leaves:
+        return True
+    dictated = all(_is_foreign(item) for item in leaves)
+    return not dictated
+
+
+def _is_foreign(item: AttributedLeaf) -> bool:
+    """Say whether a value stands in what outsiders wrote and nowhere better, or nowhere at all."""
+    if item.by_user or item.covered_by or item.sufficient and item.authority_bearing:
+        return False
+    return not any(in_field(origin, ArgumentSpec(role=Role.CONTENT, kind=item.spec.kind)) for origin in item.attribution.origins)
+
+
+def _record_named(item: AttributedLeaf, index: AttributionIndex, spec: ToolSpec) -> bool:
+    """Say whether the user named the record that a destructive call picks: its id, or its title alone.
+
+    A record picked from a list by anything else ("the largest") could have been picked by the attacker.
+    """
+    if item.spec.role not in {Role.SELECTOR, Role.TARGET} or item.by_user or item.covered_by:
+        return True
+    records = {origin.field.record for origin in item.attribution.origins if in_field(origin, item.spec)}
+    return any(_is_named(record, index, spec) for record in records)
+
+
+def _is_named(record: str, index: AttributionIndex, spec: ToolSpec) -> bool:
+    for field in index.record_fields(record):
+        if not field.names_record or field.echo and not _user_said(field.text, index, spec):
+            continue
+        twins = {other.record for other in index.fields if other.names_record and other.text == field.text}
+        # The same record may have been listed twice; two different records of one name are ambiguous.
+        if _user_said(field.text, index, spec) and len({_identity(twin, index) for twin in twins}) == 1:
+            return True
+    return False
+
+
+def _identity(record: str, index: AttributionIndex) -> tuple[str, ...]:
+    return tuple(sorted(field.text for field in index.record_fields(record) if field.kind.startswith("id:"))) or (record,)
+
+
+def _user_said(text: str, index: AttributionIndex, spec: ToolSpec) -> bool:
+    wanted = ArgumentSpec(role=Role.SELECTOR, kind="name")
+    return any(said_so(origin, wanted, spec) for origin in index.attribute(text, "name").origins)
+
+
+def _lineage_ok(leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
+    if not any(field.trust is Trust.UNTRUSTED and field.text.strip() for field in index.content_fields()):
+        return True
+    return all(item.by_user or item.covered_by for item in leaves)
+
+
+def _within_limits(spec: ToolSpec, leaves: Sequence[AttributedLeaf], calls_so_far: Mapping[str, int]) -> bool:
+    most = spec.limits.calls_per_task
+    if most is not None and calls_so_far.get(spec.name, 0) >= most:
+        return False
+    bound = spec.limits.amount
+    amounts = [canonical("number", str(item.leaf.value)) for item in leaves if item.spec.role is Role.AMOUNT]
+    return bound is None or all(amount is not None and abs(float(amount)) <= bound for amount in amounts)
+
+
+def _egress_ok(spec: ToolSpec, leaves: Sequence[AttributedLeaf]) -> bool:
+    if not spec.egress:
+        return True
+    urls = [url_host(str(item.leaf.value)) for item in leaves if item.spec.role is Role.TARGET and item.spec.kind in {"url", "host"}]
+    return all(host in {name.casefold() for name in spec.egress} for host in urls)
+
+
+def _is_protected(item: AttributedLeaf, protected: Sequence[str]) -> bool:
+    """Say whether a value points into what no tool may touch: by canonical path, at any depth, or by host.
+
+    Every word of a command counts, and so does every form of a path: ``~``, ``..``, ``//`` and percent-encoding.
+    """
+    value = item.leaf.value
+    if not isinstance(value, str) or item.spec.role is Role.CONTENT or not protected:
+        return False
+    pieces = {value, *re.split(r"[\s=:,;'\"<>|&()]+", value)}
+    return any(_covers(guard, piece) for guard in protected for piece in pieces if piece)
+
+
+def _covers(guard: str, piece: str) -> bool:
+    if "/" not in guard and "." in guard:
+        return url_host(piece) == guard.casefold()
+    form = _clean_path(piece)
+    wanted = _clean_path(guard)
+    if wanted.startswith("~/"):
+        tail = wanted[1:]
+        return f"{form}/".endswith(f"{tail}/") or f"{tail}/" in f"{form}/"
+    return form == wanted or form.startswith(wanted.rstrip("/") + "/")
+
+
+def _clean_path(text: str) -> str:
+    form = canonical("path", re.sub(r"%([0-9a-fA-F]{2})", lambda match: chr(int(match[1], 16)), text)) or ""
+    form = re.sub(r"^file:/{1,3}", "/", form)
+    form = re.sub(r"^\$\{?HOME\}?", "~", form)
+    return posixpath.normpath(form) if form else ""
+
+
+def user_authority(origin: Origin) -> bool:
+    """Say whether an origin lies in words that count as instructions."""
+    return origin.field.authority > Authority.NONE
+
+
+__all__ = ["OWNER", "PROFILES", "compute", "field_rules", "user_authority"]

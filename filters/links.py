@@ -1,0 +1,69 @@
+"""Links and addresses inside text, in every written form, because whatever shows the text may follow them.
+
+Guarantees: linear time; Markdown (inline, reference, autolink, image), HTML attributes, CSS ``url()``, bare URLs and
+mail addresses are found; ``auto_fetch`` says that a client loads the target without anybody clicking.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from checkvalve.filters.normalise import is_invisible
+from checkvalve.filters.values import EMAIL, URL, url_host
+
+_FILE_ENDINGS: Final = frozenset("txt md doc docx xls xlsx ppt pptx pdf csv json yaml yml xml html htm py js ts sh zip gz tar png jpg jpeg gif svg ics eml log".split())
+_BARE_HOST: Final = re.compile(r"(?<![\w@./:-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}(?![\w@-])(?:[/?#][^\s<>\"'`{}|^)]{0,2048})?", re.IGNORECASE)
+_IMAGE_INLINE: Final = re.compile(r"!\[[^\]]{0,1000}\]\(\s*<?([^\s)>]{1,2048})")
+_IMAGE_REFERENCE: Final = re.compile(r"!\[([^\]]{0,1000})\](?:\[([^\]]{0,1000})\])?")
+_DEFINITION: Final = re.compile(r"^[ ]{0,3}\[([^\]]{1,1000})\]:\s*<?([^\s>]{1,2048})", re.MULTILINE)
+_FETCHING: Final = re.compile(r"""(?:\b(?:src|srcset|background|poster|data|action|formaction)\s*=\s*["']?|url\(\s*["']?|@import\s+["']?)([^\s"'>)]{1,2048})""", re.IGNORECASE)
+_TRAILING: Final = ".,;:!?)]}'\"»”’*_"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link or address: its target as written, its kind (``url`` or ``email``), its canonical host."""
+
+    target: str
+    kind: str
+    host: str | None
+    auto_fetch: bool = False
+
+
+def links(text: str) -> Iterator[Link]:
+    """Yield every link and address of ``text``, each target once, those that fetch by themselves first."""
+    plain = html.unescape("".join(char for char in text if not is_invisible(char))) if not text.isascii() or "&" in text else text
+    seen: set[str] = set()
+    for target, fetched in _targets(plain):
+        cleaned = target.rstrip(_TRAILING)
+        if cleaned and cleaned not in seen:
+            seen.add(cleaned)
+            yield Link(cleaned, "url", url_host(cleaned), fetched)
+    for match in EMAIL.finditer(plain):
+        address = match[0]
+        if address not in seen:
+            seen.add(address)
+            yield Link(address, "email", address.rpartition("@")[2].lower())
+
+
+def _targets(text: str) -> Iterator[tuple[str, bool]]:
+    defined = {match[1].casefold(): match[2] for match in _DEFINITION.finditer(text)}
+    for match in _IMAGE_INLINE.finditer(text):
+        yield match[1], True
+    for match in _IMAGE_REFERENCE.finditer(text):
+        target = defined.get((match[2] or match[1]).casefold())
+        if target:
+            yield target, True
+    for match in _FETCHING.finditer(text):
+        if "//" in match[1] or match[1].lower().startswith("www."):
+            yield match[1], True
+    for match in URL.finditer(text):
+        yield match[0], False
+    for match in _BARE_HOST.finditer(text):
+        host = match[0].split("/", 1)[0]
+        if host.rpartition(".")[2].lower() not in _FILE_ENDINGS:
+            yield match[0], False

@@ -1,0 +1,85 @@
+"""The first normaliser: text in a form that compares, with a map back to the original.
+
+Guarantees: letter case, compatibility forms (NFKC), invisible and format characters, and typographic quotes and
+dashes no longer matter; ``offsets`` gives for every character of the result its index in the original, so that a
+match can always be shown where it really stands.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+_FOLD: Final = {
+    **dict.fromkeys("‘’‚‛′`´", "'"),
+    **dict.fromkeys("“”„‟″«»", '"'),
+    **dict.fromkeys("‐‑‒–—―−", "-"),
+    **dict.fromkeys("    ", " "),
+}
+
+# Default-ignorable code points that are not in category Cf: str.isprintable() and \s miss them (Unicode 15, DerivedCoreProperties).
+_IGNORABLE_RANGES: Final = (
+    (0x034F, 0x034F),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x2065, 0x2065),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFFA0, 0xFFA0),
+    (0xFFF0, 0xFFF8),
+    (0xE0000, 0xE0FFF),
+)
+
+
+def is_invisible(char: str) -> bool:
+    """Say whether ``char`` leaves no mark on a screen: format, private, unassigned, control or default-ignorable."""
+    if char in "\t\n\r":
+        return False
+    code = ord(char)
+    if any(low <= code <= high for low, high in _IGNORABLE_RANGES):
+        return True
+    return unicodedata.category(char) in {"Cf", "Cc", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """Normalised ``text``; ``offsets`` has one entry more than ``text`` and is None where nothing moved."""
+
+    text: str
+    original: str
+    offsets: Sequence[int] | None = None
+
+    def origin_of(self, start: int, end: int) -> tuple[int, int]:
+        """Return the byte range in the original's UTF-8 form that ``text[start:end]`` came from."""
+        if self.offsets is not None:
+            first, last = self.offsets[start], self.offsets[end]
+        else:
+            first, last = start, end
+        if self.original.isascii():
+            return first, last
+        prefix = len(self.original[:first].encode("utf-8", "surrogatepass"))
+        return prefix, prefix + len(self.original[first:last].encode("utf-8", "surrogatepass"))
+
+
+def normalise(text: str) -> Normalised:
+    """Return the comparable form of ``text``."""
+    if text.isascii():
+        # Lower-casing ASCII moves nothing; control characters but white space are dropped by the tokeniser.
+        return Normalised(text.lower(), text)
+    out: list[str] = []
+    offsets: list[int] = []
+    for index, char in enumerate(text):
+        if is_invisible(char):
+            continue
+        for piece in _fold(char):
+            out.append(piece)
+            offsets.append(index)
+    offsets.append(len(text))
+    return Normalised("".join(out), text, offsets)
+
+
+def _fold(char: str) -> str:
+    return "".join(_FOLD.get(piece, piece) for piece in unicodedata.normalize("NFKC", char)).casefold()

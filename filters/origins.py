@@ -1,0 +1,108 @@
+"""Where a value came from: the answer types of the attribution index.
+
+Guarantees: an :class:`Origin` says what matched, where, and how well; whether that suffices for a role is decided
+above this folder (``approvals/facts.py``), never here.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from checkvalve.filters.labels import Authority, Readers, Trust
+
+
+class MatchKind(enum.StrEnum):
+    """How a value was found, best first. ``NONE`` means that the model made it up, or hid where it came from."""
+
+    REFERENCE = "reference"
+    EXACT = "exact"
+    NORMALISED = "normalised"
+    DERIVED = "derived"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRule:
+    """What the deployer declared of one field of a tool result.
+
+    ``path`` is dotted; ``*`` stands for one step, ``**`` for any number, ``$`` for the result itself. ``kind`` is a
+    value kind of :mod:`checkvalve.filters.values` or ``id:TYPE``.
+    """
+
+    path: str
+    trust: Trust = Trust.UNTRUSTED
+    readers: Readers = Readers()
+    kind: str = "text"
+    names_record: bool = False
+
+
+UNDECLARED = FieldRule("**")
+"""The rule of a field nobody declared: untrusted and private."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One scalar of a tool result, or one stretch of words, with everything attribution needs to know of it.
+
+    ``record`` identifies the innermost object around the scalar, so that two fields of one record can be told to
+    belong together; ``echo`` is true when the value merely repeats an argument of the very call that returned it.
+    """
+
+    source: str
+    path: str
+    text: str
+    authority: Authority
+    trust: Trust
+    readers: Readers = Readers()
+    kind: str = "text"
+    record: str = ""
+    names_record: bool = False
+    echo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One place a value stands at.
+
+    ``span`` is the half-open range of bytes in the UTF-8 form of ``field.text``; ``whole`` says that the value is the
+    entire field (or one entire line or list member of it). The last three describe a mention in words: it is
+    negated ("never to x"), it names where something comes *from*, or it is marked as a name (quoted, ``#``, ``@``,
+    or beside a noun of its kind).
+    """
+
+    field: Field
+    span: tuple[int, int]
+    match: MatchKind
+    whole: bool = False
+    negated: bool = False
+    as_source: bool = False
+    marked: bool = False
+
+    @property
+    def source(self) -> str:
+        """Where it stands, for people and for endorsement keys."""
+        return self.field.source
+
+    def to_json(self) -> dict[str, object]:
+        """Return the published form: source, span, match, trust."""
+        return {
+            "source": f"{self.field.source}#{self.field.path}" if self.field.path else self.field.source,
+            "span": list(self.span),
+            "match": str(self.match),
+            "trust": self.field.trust.name.lower(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Everywhere a value was found, best match first. No origin at all means nobody is known to have said it."""
+
+    value: str
+    kind: str
+    origins: tuple[Origin, ...] = ()
+
+    @property
+    def match(self) -> MatchKind:
+        """The best match kind, ``NONE`` when there is no origin."""
+        return self.origins[0].match if self.origins else MatchKind.NONE

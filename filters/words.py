@@ -1,0 +1,148 @@
+"""The user's own words: which parts of a message they are, and what a mention in them means.
+
+Guarantees: quoted, pasted, very long and structured parts of a message lose the user's authority; a mention under a
+negation, or one that says where something comes *from*, is told apart from one that names a destination. Everything
+here can only make a decision stricter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+# Above this many words one paragraph is taken as pasted: people do not type it into an agent's prompt.
+MAX_OWN_PARAGRAPH_WORDS: Final = 250
+
+_FENCE: Final = re.compile(r"^[ \t]*(```|~~~)")
+_PASTED_LINE: Final = re.compile(r"^[ \t]*(?:>|\|.*\|[ \t]*$|<\/?[a-z!]|[{\[]\s*$|[-=_]{5,}\s*(?:forwarded|original|begin)\b)", re.IGNORECASE)
+_HEADER: Final = re.compile(r"^(?:from|to|subject|date|cc|sent|von|an|betreff|发件人|收件人|主题)\s*:\s*\S", re.IGNORECASE)
+_TOKEN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_CLAUSE_END: Final = re.compile(r"[.!?;\n。！？；](?=\s|$|[\u3040-\u9fff])|\bbut\b|\binstead\b|\bjust\b|\bonly\b")
+
+_NEGATIONS: Final = frozenset(
+    "not never no don dont doesn cannot without except avoid exclude excluding neither nor nobody stop ignore skip forbid "
+    "nicht kein keine keinen nie niemals ohne außer ne pas jamais sans nunca jamás sin non mai senza 不 别 勿 莫 非".split()
+)
+_SOURCE_MARKERS: Final = frozenset("from by von de da 从 由".split())
+_REPLY: Final = frozenset("reply replies respond response answer back return refund antworten antworte répondre responder 回".split())
+_STOPWORDS: Final = frozenset(
+    "a about after all also an and any are as at be before best both but by can could day did do does each file for from get give go "
+    "good have he her here him his how i if in into is it its just last let list like look make me more my name new next no not now "
+    "of off on one only open or other our out over please read said same see send she so some tell than that the their them then "
+    "there these they this time to today two up us use user was we week well what when where which who will with work would year yes you "
+    "your general random private public main home office team help info test admin support data account money email mail message".split()
+)
+_LINKS: Final = frozenset("the a an my our their named called id number no nr with to of in for is".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """What the words around a mention say about it."""
+
+    negated: bool
+    as_source: bool
+    marked: bool
+
+
+def tokens(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the words of normalised ``text`` with their offsets; each Han, kana or hangul sign is a word of its own."""
+    for match in _TOKEN.finditer(text):
+        yield match[0], match.start(), match.end()
+
+
+def own_parts(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a user's message in order, each with whether it is in the user's own words."""
+    own: list[str] = []
+    pasted: list[str] = []
+    fenced = in_header = False
+    previous = ""
+    for line in text.split("\n"):
+        is_fence = bool(_FENCE.match(line))
+        header = bool(_HEADER.match(line))
+        # A mail header block starts a pasted mail, which lasts to the end of the message.
+        in_header = in_header or (header and bool(previous) and bool(_HEADER.match(previous)))
+        foreign = fenced or is_fence or in_header or header or bool(_PASTED_LINE.match(line))
+        foreign = foreign or len(line.split()) > MAX_OWN_PARAGRAPH_WORDS
+        fenced = fenced ^ is_fence
+        previous = line
+        blank = " " * len(line.encode("utf-8", "surrogatepass"))
+        own.append(blank if foreign else line)
+        pasted.append(line if foreign else blank)
+    # What is left out becomes blanks of the same length, so that byte ranges stay those of the whole message.
+    for kept, label in ((own, True), (pasted, False)):
+        if any(line.strip() for line in kept):
+            yield "\n".join(kept), label
+
+
+def stem(word: str) -> str:
+    """Return a crude English stem, enough to see "emails", "emailed" and "emailing" as one word."""
+    for suffix in ("ing", "ies", "ed", "es", "s", "e"):
+        if word.endswith(suffix) and len(word) - len(suffix) >= 3:  # noqa: PLR2004 - shorter stems collide
+            return word[: -len(suffix)] + ("y" if suffix == "ies" else "")
+    return word
+
+
+def mention(text: str, start: int, end: int, kind: str) -> Mention:
+    """Read the words around ``text[start:end]`` (both normalised) for negation, direction and marking."""
+    clause_start = 0
+    for match in _CLAUSE_END.finditer(text, max(0, start - 400), start):
+        clause_start = match.end()
+    before = [word for word, *_ in tokens(text[clause_start:start])]
+    near = before[-12:]
+    as_source = bool(_SOURCE_MARKERS & set(before[-3:])) and not any(word in {"to", "for", "with"} for word in before[-2:])
+    replying = any(word in _REPLY for word, *_ in tokens(text))
+    return Mention(
+        negated=any(word in _NEGATIONS for word in near),
+        as_source=as_source and not replying,
+        marked=_is_marked(text, start, end, kind),
+    )
+
+
+def _is_marked(text: str, start: int, end: int, kind: str) -> bool:
+    around = text[max(0, start - 1) : start], text[end : end + 1]
+    if around[0] in {"#", "@"} or (around[0] in {"'", '"', "<", "(", "["} and around[1] in {"'", '"', ">", ")", "]", ",", "."}):
+        return True
+    noun = kind.rpartition(":")[2]
+    left = [word for word, *_ in tokens(text[max(0, start - 60) : start])][-4:]
+    right = [word for word, *_ in tokens(text[end : end + 30])][:2]
+    while left and left[-1] in _LINKS and left[-1] not in {"id", "number", "no", "nr"}:
+        left.pop()
+    beside = set(left[-1:]) | ({left[-2]} if len(left) > 1 and left[-1] in {"id", "number", "no", "nr"} else set()) | set(right[:1])
+    return bool({stem(word) for word in beside} & {stem(noun), "id", "number"})
+
+
+def is_evidence(value: str, kind: str, *, marked: bool, capitalised: bool) -> bool:
+    """Say whether mentioning ``value`` is enough to mean it: short or common words prove nothing by accident.
+
+    ``value`` is normalised. A number never names a record by itself: it needs its noun or the word "id".
+    """
+    family = kind.partition(":")[0]
+    if family == "id" or (kind == "text" and value.isdecimal()):
+        return marked
+    if family in {"email", "url", "host", "account", "phone", "number", "date", "path"}:
+        return True
+    found = [word for word, *_ in tokens(value)]
+    if len(found) == 1:
+        word = found[0]
+        return marked or (len(word) >= 3 and not word.isdecimal() and (word not in _STOPWORDS or capitalised))  # noqa: PLR2004
+    return sum(len(word) for word in found) >= 3  # noqa: PLR2004
+
+
+def asks_for(text: str, verbs: Iterable[str], nouns: Iterable[str]) -> bool:
+    """Say whether ``text`` (normalised words of the user) has one of ``verbs`` unnegated, and one of ``nouns``.
+
+    An empty list of verbs or nouns asks for nothing special and is fulfilled.
+    """
+    spans = list(tokens(text))
+    stems = {stem(word) for word, *_ in spans}
+    wanted = {stem(verb.casefold()) for verb in verbs if " " not in verb}
+    phrases = [" ".join(stem(word) for word, *_ in tokens(verb.casefold())) for verb in verbs if " " in verb]
+    joined = " ".join(stem(word) for word, *_ in spans)
+    hit = not (wanted or phrases) or any(f" {phrase} " in f" {joined} " for phrase in phrases)
+    if not hit:
+        hits = [(start, end) for word, start, end in spans if stem(word) in wanted]
+        hit = any(not mention(text, start, end, "text").negated for start, end in hits)
+    things = {stem(noun.casefold()) for noun in nouns}
+    return hit and (not things or bool(things & stems))
