@@ -1,0 +1,173 @@
+"""The whole benchmark: every task alone and with every attack, on several processes, under one guard or all of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Final
+
+from checkvalve.approvals.manifest import load_manifest, manifest_digest
+from checkvalve.approvals.policy import Policy, load_policy
+from checkvalve.approvals.toolspec import Manifest
+from checkvalve.corpora.agentdojo.actors import MOMENTS, Moment, Run, benign, hijacked
+from checkvalve.corpora.agentdojo.adapter import load_suite, package_version
+from checkvalve.corpora.agentdojo.score import attack_case, benign_case, worse
+from checkvalve.corpora.errors import CorpusDataError, UnknownCorpusError
+from checkvalve.corpora.guard import AllowAll, CheckvalveGuard, Guard, ReviewNonRead
+from checkvalve.corpora.report import CaseResult, Report
+from checkvalve.corpora.runner import run_units
+
+DEFAULT_VERSION: Final = "v1.2.2"
+SUITES: Final = ("workspace", "travel", "banking", "slack")
+GUARDS: Final = ("allow-all", "review-non-read", "checkvalve")
+SCHEDULES: Final = ("both", *MOMENTS)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run. It travels to every process, so it holds names and paths only."""
+
+    version: str = DEFAULT_VERSION
+    profile: str = "strict"
+    manifest_dir: Path | None = None
+    policy_path: Path | None = None
+    moments: tuple[Moment, ...] = MOMENTS
+    guards: tuple[str, ...] = ("checkvalve",)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One task with all its attacks: the smallest piece of work that goes to a process."""
+
+    plan: Plan
+    suite: str
+    task: str
+    attacks: tuple[str, ...]
+
+
+def run_agentdojo(
+    *,
+    profile: str = "strict",
+    manifest_dir: Path | None = None,
+    policy_path: Path | None = None,
+    schedule: str = "both",
+    guard: str = "checkvalve",
+    suites: Sequence[str] = SUITES,
+    processes: int = 2,
+    limit: int | None = None,
+    version: str = DEFAULT_VERSION,
+) -> Report:
+    """Measure a guard (``all`` puts every guard beside Checkvalve) and return the report.
+
+    ``limit`` keeps the first so many user tasks of each suite, for a quick look.
+
+    Raises:
+        MissingExtraError: ``agentdojo`` is not installed.
+        UnknownCorpusError: a suite, guard or schedule has an unknown name.
+        ManifestError, PolicyError: a manifest or the policy cannot be used.
+    """
+    plan = Plan(
+        version=version,
+        profile=profile,
+        manifest_dir=manifest_dir,
+        policy_path=policy_path,
+        moments=_moments(schedule),
+        guards=GUARDS if guard == "all" else (_known("guard", guard, GUARDS),),
+    )
+    started = time.perf_counter()
+    units = _units(plan, [_known("suite", name, SUITES) for name in suites], limit)
+    digests = {name: manifest_digest(_manifest(name, manifest_dir)) for name in suites}
+    found = run_units(units, run_unit, label=f"agentdojo {version}", processes=processes)
+    seconds = time.perf_counter() - started
+
+    def report(one: str, others: tuple[Report, ...] = ()) -> Report:
+        return Report(
+            corpus="agentdojo",
+            version=f"{version} (agentdojo {package_version()})",
+            actor="hijacked",
+            schedule=schedule,
+            profile=profile if one == "checkvalve" else one,
+            manifest=digests,
+            policy_digest=_policy(policy_path).digest if one == "checkvalve" else "",
+            cases=[case for answer in found for case in answer[one]],
+            seconds=seconds,
+            guard=one,
+            others=others,
+        )
+
+    *beside, main = plan.guards
+    return report(main, tuple(report(one) for one in beside))
+
+
+def run_unit(unit: Unit) -> dict[str, list[CaseResult]]:
+    """Run one task alone and under each of its attacks, for every guard of the plan."""
+    return {name: list(_cases(unit, _factory(unit, name))) for name in unit.plan.guards}
+
+
+def _cases(unit: Unit, guard: Callable[[], Guard]) -> Iterable[CaseResult]:
+    suite, yardstick = load_suite(unit.plan.version, unit.suite), _manifest(unit.suite, None)
+    started = time.perf_counter()
+    run = Run(suite.episode(unit.task, {}), guard(), yardstick)
+    finished = benign(run)
+    yield benign_case(run, finished=finished, seconds=time.perf_counter() - started)
+    for attack in unit.attacks:
+        tries = []
+        for moment in unit.plan.moments:
+            started = time.perf_counter()
+            run = Run(suite.episode(unit.task, suite.injections(unit.task, attack)), guard(), yardstick)
+            finished, goal = hijacked(run, attack, moment)
+            seconds = time.perf_counter() - started
+            tries.append(attack_case(run, attack, moment, finished=finished, goal=goal, seconds=seconds))
+        yield worse(tries)
+
+
+def _factory(unit: Unit, name: str) -> Callable[[], Guard]:
+    """Return what makes a fresh guard for each run."""
+    plan = unit.plan
+    if name == "allow-all":
+        return AllowAll
+    if name == "review-non-read":
+        return lambda: ReviewNonRead(_manifest(unit.suite, None))
+    manifest, policy = _manifest(unit.suite, plan.manifest_dir), _policy(plan.policy_path)
+    return lambda: CheckvalveGuard(manifest, policy, plan.profile)
+
+
+@cache
+def _manifest(suite: str, folder: Path | None) -> Manifest:
+    """Load the manifest of a suite, from ``folder`` or as it ships."""
+    if folder is not None:
+        path = folder / f"{suite}.yaml"
+        if not path.is_file():
+            raise CorpusDataError(f"there is no manifest {suite}.yaml in {folder}; write one per suite")
+        return load_manifest(path)
+    with as_file(files("checkvalve.corpora.manifests") / f"{suite}.yaml") as path:
+        return load_manifest(path)
+
+
+@cache
+def _policy(path: Path | None) -> Policy:
+    return load_policy(path)
+
+
+def _units(plan: Plan, suites: Sequence[str], limit: int | None) -> list[Unit]:
+    """List the work, suite by suite; loading every suite here lets forked workers share it."""
+    units = []
+    for name in suites:
+        suite = load_suite(plan.version, name)
+        units += [Unit(plan, name, task, tuple(suite.attacks)) for task in list(suite.user_tasks)[:limit]]
+    return units
+
+
+def _moments(schedule: str) -> tuple[Moment, ...]:
+    _known("schedule", schedule, SCHEDULES)
+    return MOMENTS if schedule == "both" else tuple(moment for moment in MOMENTS if moment == schedule)
+
+
+def _known(what: str, name: str, known: Sequence[str]) -> str:
+    if name not in known:
+        raise UnknownCorpusError(what, name, list(known))
+    return name

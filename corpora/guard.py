@@ -1,0 +1,151 @@
+"""What stands between an actor and its tools while a corpus runs.
+
+Guarantees: all guards see exactly the same words, results and proposals, so their numbers compare.
+:class:`CheckvalveGuard` calls the same ``decide`` and the same attribution index as the gateway; it only leaves out
+the store, so that thousands of runs take a minute.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from checkvalve.approvals.decide import DecisionContext, decide
+from checkvalve.approvals.facts import field_rules
+from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.toolspec import Effect, Manifest, ToolSpec
+from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
+from checkvalve.filters.errors import HostileInputError
+from checkvalve.filters.index import AttributionIndex
+from checkvalve.filters.labels import Authority
+
+if TYPE_CHECKING:
+    from checkvalve.approvals.decide import Decision
+    from checkvalve.approvals.endorsements import Endorsement
+    from checkvalve.approvals.policy import Policy
+
+
+class Judged(Protocol):
+    """What a guard answers: anything with a verdict."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The answer to "may this call run?"."""
+        ...
+
+
+class Guard(Protocol):
+    """One guard watches one run of one task."""
+
+    def words(self, text: str, *, authority: Authority = Authority.USER) -> None:
+        """Take in what the host put into the context; only the user's and the system's words have authority."""
+        ...
+
+    def propose(self, tool: str, args: Mapping[str, Any], *, server: str = "") -> Judged:
+        """Judge a call before it runs."""
+        ...
+
+    def result(self, tool: str, call_id: str, args: Mapping[str, Any], value: Any, *, server: str = "") -> None:
+        """Take in what an executed call returned."""
+        ...
+
+    def endorse(self, judged: Judged) -> None:
+        """Take in that a person said yes to the call that was judged like this."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PlainAnswer:
+    """A verdict with nothing behind it."""
+
+    verdict: Verdict
+
+
+class AllowAll:
+    """No guard at all: one end of every table."""
+
+    def words(self, text: str, *, authority: Authority = Authority.USER) -> None:
+        """Ignore the words."""
+
+    def propose(self, tool: str, args: Mapping[str, Any], *, server: str = "") -> PlainAnswer:
+        """Let everything run."""
+        return PlainAnswer(Allow("allow-all"))
+
+    def result(self, tool: str, call_id: str, args: Mapping[str, Any], value: Any, *, server: str = "") -> None:
+        """Ignore the result."""
+
+    def endorse(self, judged: Judged) -> None:
+        """Nothing was asked."""
+
+
+class ReviewNonRead(AllowAll):
+    """Ask a person about everything that is more than a read: the other end of every table."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._manifest = manifest
+
+    def propose(self, tool: str, args: Mapping[str, Any], *, server: str = "") -> PlainAnswer:
+        """Allow reads that stay inside, ask about the rest, refuse tools that nobody declared."""
+        spec = self._manifest.find(tool, server)
+        if spec is None:
+            return PlainAnswer(Deny("unknown-tool", "unknown_tool"))
+        if is_plain_read(spec):
+            return PlainAnswer(Allow("plain-read"))
+        return PlainAnswer(Review("review-non-read", "not_a_read"))
+
+
+def is_plain_read(spec: ToolSpec) -> bool:
+    """Say whether a tool only reads and sends nothing outside."""
+    return spec.effect is Effect.READ and not spec.leaves_domain
+
+
+class CheckvalveGuard:
+    """``decide`` over an attribution index, in memory. Yes from a person becomes an endorsement for this task."""
+
+    def __init__(self, manifest: Manifest, policy: Policy, profile: str = "strict") -> None:
+        self._manifest = manifest
+        self._policy = policy
+        self._profile = profile
+        self._index = AttributionIndex()
+        self._endorsements: list[Endorsement] = []
+        self._calls: Counter[str] = Counter()
+        self._asked = 0
+
+    def words(self, text: str, *, authority: Authority = Authority.USER) -> None:
+        """Index what the host put into the context."""
+        self._index.add_words(text, authority=authority)
+
+    def propose(self, tool: str, args: Mapping[str, Any], *, server: str = "") -> Decision | PlainAnswer:
+        """Decide one call; input that cannot be parsed strictly is refused."""
+        try:
+            request = ActionRequest.build(tool, dict(args), server=server)
+        except HostileInputError as error:
+            return PlainAnswer(Deny("strict-input", error.code))
+        decision = decide(request, self._context())
+        self._asked += isinstance(decision.verdict, Review)
+        return decision
+
+    def result(self, tool: str, call_id: str, args: Mapping[str, Any], value: Any, *, server: str = "") -> None:
+        """Index a result, field by field as the manifest labels it; an undeclared tool's result is untrusted."""
+        spec = self._manifest.find(tool, server)
+        rules = field_rules(spec, self._manifest) if spec is not None else ()
+        self._index.add_result(value, tool=tool, call=call_id, args=args, rules=rules)
+        self._calls[tool] += 1
+
+    def endorse(self, judged: Judged) -> None:
+        """Remember what a person accepted, so that the same value from the same source is not asked about again."""
+        if not isinstance(judged, PlainAnswer):
+            self._endorsements.extend(judged.endorsable)
+
+    def _context(self) -> DecisionContext:
+        return DecisionContext(
+            manifest=self._manifest,
+            policy=self._policy,
+            index=self._index,
+            profile=self._profile,
+            endorsements=tuple(self._endorsements),
+            calls_so_far=dict(self._calls),
+            questions_so_far=self._asked,
+        )
