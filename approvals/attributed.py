@@ -66,7 +66,9 @@ def attribute_leaves(
         spec = spec_for(leaf, tool)
         attribution = index.attribute(_as_text(leaf.value), spec.kind)
         by_user = any(said_so(origin, spec, tool) for origin in attribution.origins)
-        sufficient = by_user or _is_safe(leaf, spec, said) or any(in_field(origin, spec) for origin in attribution.origins)
+        sufficient = (
+            by_user or _is_safe(leaf, spec, said) or any(in_field(origin, spec) for origin in attribution.origins)
+        )
         covered = "" if sufficient else _cover(attribution, spec.role, tool, endorsements, mandates)
         yield AttributedLeaf(leaf, spec, attribution, sufficient or bool(covered), by_user, covered)
 
@@ -76,7 +78,11 @@ def _as_text(value: object) -> str:
 
 
 def _cover(
-    attribution: Attribution, role: Role, tool: ToolSpec, endorsements: Sequence[Endorsement], mandates: Sequence[Mandate]
+    attribution: Attribution,
+    role: Role,
+    tool: ToolSpec,
+    endorsements: Sequence[Endorsement],
+    mandates: Sequence[Mandate],
 ) -> str:
     if any(item.covers(attribution, role, tool.name) for item in endorsements):
         return "endorsement"

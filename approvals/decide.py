@@ -76,7 +76,13 @@ class ArgumentReport:
 
     def to_json(self) -> dict[str, object]:
         """Return the published form."""
-        return {"path": self.path, "role": self.role, "kind": self.kind, "sufficient": self.sufficient, "origins": list(self.origins)}
+        return {
+            "path": self.path,
+            "role": self.role,
+            "kind": self.kind,
+            "sufficient": self.sufficient,
+            "origins": list(self.origins),
+        }
 
 
 @dataclass(frozen=True)
@@ -183,7 +189,9 @@ def _refuse(rule: str, context: DecisionContext) -> Decision:
 
 def _report(item: AttributedLeaf) -> ArgumentReport:
     origins = tuple(origin.to_json() for origin in item.attribution.origins)
-    return ArgumentReport(item.leaf.dotted(), item.spec.role.value, item.spec.kind, item.sufficient, origins, item.covered_by)
+    return ArgumentReport(
+        item.leaf.dotted(), item.spec.role.value, item.spec.kind, item.sufficient, origins, item.covered_by
+    )
 
 
 def _endorsable(verdict: Verdict, leaves: Sequence[AttributedLeaf], spec: ToolSpec) -> tuple[Endorsement, ...]:

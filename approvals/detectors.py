@@ -17,6 +17,7 @@ from checkvalve.filters.normalise import is_invisible
 
 _JOINERS: Final = frozenset("\u200c\u200d\ufe0e\ufe0f\u20e3")
 """What emoji and several scripts need; harmless between visible characters."""
+_TAGS: Final = range(0xE0020, 0xE0080)
 _FLAG_BASE: Final = "\U0001f3f4"
 
 
@@ -50,9 +51,13 @@ def _hides(text: str) -> bool:
         return False
     in_flag = False
     for position, char in enumerate(text):
-        tag = 0xE0020 <= ord(char) <= 0xE007F
+        tag = ord(char) in _TAGS
         in_flag = char == _FLAG_BASE or (in_flag and tag)
-        if is_invisible(char) and not in_flag and not (char in _JOINERS and 0 < position and not is_invisible(text[position - 1])):
+        if (
+            is_invisible(char)
+            and not in_flag
+            and not (char in _JOINERS and position > 0 and not is_invisible(text[position - 1]))
+        ):
             return True
     return False
 

@@ -30,7 +30,13 @@ class Endorsement:
         """Say whether this endorsement answers for a value that is about to be used."""
         sources = {origin.source for origin in attribution.origins} or {NO_SOURCE}
         same = canonical(self.kind, self.value) == canonical(attribution.kind, attribution.value) is not None
-        return same and self.kind == attribution.kind and self.role == role and self.tool == tool and self.source in sources
+        return (
+            same
+            and self.kind == attribution.kind
+            and self.role == role
+            and self.tool == tool
+            and self.source in sources
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,10 @@ class Mandate:
             return False
         if role is Role.AMOUNT and (self.max_amount is None or not _within(attribution.value, self.max_amount)):
             return False
-        return any(self.source in {origin.source, origin.source.removeprefix("tool:").partition("/")[0]} for origin in attribution.origins)
+        return any(
+            self.source in {origin.source, origin.source.removeprefix("tool:").partition("/")[0]}
+            for origin in attribution.origins
+        )
 
 
 def _within(value: str, bound: float) -> bool:

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from checkvalve.approvals.attributed import AttributedLeaf, in_field, said_so
-from checkvalve.approvals.flow import OWNER, foreign_links, may_flow, resolve_readers
+from checkvalve.approvals.flow import foreign_links, may_flow, resolve_readers
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec, WritableBy
 from checkvalve.filters.index import AttributionIndex
-from checkvalve.filters.labels import Authority, Trust
-from checkvalve.filters.origins import FieldRule, Origin
+from checkvalve.filters.labels import Trust
+from checkvalve.filters.origins import FieldRule
 from checkvalve.filters.values import canonical, url_host
 from checkvalve.filters.words import asks_for
 
@@ -70,7 +70,7 @@ def compute(
         "leaves_domain": spec.leaves_domain,
         "reversible": spec.reversible,
         "asked": asks_for(said, spec.asks, spec.about),
-        "anchored": _is_anchored(leaves, spec, index, manifest),
+        "anchored": _is_anchored(leaves),
         "record_named": spec.effect not in _DESTRUCTIVE or all(_record_named(item, index, spec) for item in leaves),
         "readers_ok": answering or not outgoing or may_flow(leaves, spec, index, manifest.principal),
         "links_ok": not outgoing or answering or not found,
@@ -88,7 +88,7 @@ def _role_ok(leaves: Sequence[AttributedLeaf], role: Role) -> bool:
     return all(item.sufficient for item in leaves if item.spec.role is role)
 
 
-def _is_anchored(leaves: Sequence[AttributedLeaf], spec: ToolSpec, index: AttributionIndex, manifest: Manifest) -> bool:
+def _is_anchored(leaves: Sequence[AttributedLeaf]) -> bool:
     """Say whether a call that has no destination is still tied to the user's words by at least one of its values.
 
     An attacker who cannot choose a destination can still dictate a whole record; what the user asked for shares at
@@ -96,15 +96,16 @@ def _is_anchored(leaves: Sequence[AttributedLeaf], spec: ToolSpec, index: Attrib
     """
     if any(item.spec.role is Role.TARGET for item in leaves) or not leaves:
         return True
-    dictated = all(_is_foreign(item) for item in leaves)
-    return not dictated
+    return not all(_is_foreign(item) for item in leaves)
 
 
 def _is_foreign(item: AttributedLeaf) -> bool:
     """Say whether a value stands in what outsiders wrote and nowhere better, or nowhere at all."""
-    if item.by_user or item.covered_by or item.sufficient and item.authority_bearing:
+    if item.by_user or item.covered_by or (item.sufficient and item.authority_bearing):
         return False
-    return not any(in_field(origin, ArgumentSpec(role=Role.CONTENT, kind=item.spec.kind)) for origin in item.attribution.origins)
+    return not any(
+        in_field(origin, ArgumentSpec(role=Role.CONTENT, kind=item.spec.kind)) for origin in item.attribution.origins
+    )
 
 
 def _record_named(item: AttributedLeaf, index: AttributionIndex, spec: ToolSpec) -> bool:
@@ -120,7 +121,7 @@ def _record_named(item: AttributedLeaf, index: AttributionIndex, spec: ToolSpec)
 
 def _is_named(record: str, index: AttributionIndex, spec: ToolSpec) -> bool:
     for field in index.record_fields(record):
-        if not field.names_record or field.echo and not _user_said(field.text, index, spec):
+        if not field.names_record or (field.echo and not _user_said(field.text, index, spec)):
             continue
         twins = {other.record for other in index.fields if other.names_record and other.text == field.text}
         # The same record may have been listed twice; two different records of one name are ambiguous.
@@ -130,7 +131,9 @@ def _is_named(record: str, index: AttributionIndex, spec: ToolSpec) -> bool:
 
 
 def _identity(record: str, index: AttributionIndex) -> tuple[str, ...]:
-    return tuple(sorted(field.text for field in index.record_fields(record) if field.kind.startswith("id:"))) or (record,)
+    return tuple(sorted(field.text for field in index.record_fields(record) if field.kind.startswith("id:"))) or (
+        record,
+    )
 
 
 def _user_said(text: str, index: AttributionIndex, spec: ToolSpec) -> bool:
@@ -156,7 +159,11 @@ def _within_limits(spec: ToolSpec, leaves: Sequence[AttributedLeaf], calls_so_fa
 def _egress_ok(spec: ToolSpec, leaves: Sequence[AttributedLeaf]) -> bool:
     if not spec.egress:
         return True
-    urls = [url_host(str(item.leaf.value)) for item in leaves if item.spec.role is Role.TARGET and item.spec.kind in {"url", "host"}]
+    urls = [
+        url_host(str(item.leaf.value))
+        for item in leaves
+        if item.spec.role is Role.TARGET and item.spec.kind in {"url", "host"}
+    ]
     return all(host in {name.casefold() for name in spec.egress} for host in urls)
 
 
@@ -188,11 +195,3 @@ def _clean_path(text: str) -> str:
     form = re.sub(r"^file:/{1,3}", "/", form)
     form = re.sub(r"^\$\{?HOME\}?", "~", form)
     return posixpath.normpath(form) if form else ""
-
-
-def user_authority(origin: Origin) -> bool:
-    """Say whether an origin lies in words that count as instructions."""
-    return origin.field.authority > Authority.NONE
-
-
-__all__ = ["OWNER", "PROFILES", "compute", "field_rules", "user_authority"]

@@ -68,7 +68,9 @@ def _reads(readers: Readers, item: AttributedLeaf, principal: Principal) -> bool
     value = canonical(item.spec.kind, str(item.leaf.value)) or str(item.leaf.value)
     if readers.allows(value):
         return True
-    host = value.rpartition("@")[2] if item.spec.kind == "email" else url_host(value) if item.spec.kind == "url" else None
+    host = (
+        value.rpartition("@")[2] if item.spec.kind == "email" else url_host(value) if item.spec.kind == "url" else None
+    )
     inside = item.spec.kind in _INSIDE or (host is not None and host in {name.casefold() for name in principal.domain})
     owner = value in {name.casefold() for name in principal.owner}
     return (inside and readers.allows(DOMAIN)) or (owner and readers.allows(OWNER))
@@ -85,10 +87,12 @@ def _named(field: Field, index: AttributionIndex) -> bool:
     return bool(name) and any(word in said for word in name if word not in {"number", "id", "numb"})
 
 
-def foreign_links(items: Iterable[AttributedLeaf], tool: ToolSpec, index: AttributionIndex, principal: Principal) -> Iterator[Link]:
+def foreign_links(
+    items: Iterable[AttributedLeaf], tool: ToolSpec, index: AttributionIndex, principal: Principal
+) -> Iterator[Link]:
     """Yield the links and addresses inside content that neither the user nor a trusted field named.
 
-    A link to a host of the deployer's own domain is at home; a link that nobody wrote (the model composed it) is foreign.
+    A link to a host of the deployer's own domain is at home; one that nobody wrote (the model composed it) is foreign.
     """
     for item in items:
         if item.authority_bearing or not isinstance(item.leaf.value, str):

@@ -65,31 +65,43 @@ class ArgumentSpec(_Strict):
     """One argument of a tool. ``path`` members of nested values inherit the role unless ``fields`` says otherwise."""
 
     role: Role = Role.TARGET
-    kind: str = Field("text", description="email, url, host, account, phone, path, channel, user, name, date, number, text or id:TYPE")
-    accepts: tuple[Literal["user", "system", "fields"], ...] = Field(
-        ("user", "system", "fields"), description="origins that suffice: the user's words, the system, fields outsiders cannot write"
+    kind: str = Field(
+        "text", description="email, url, host, account, phone, path, channel, user, name, date, number, text or id:TYPE"
     )
-    safe_values: tuple[str | bool | int, ...] = Field((), description="values of a control argument that need no origin")
-    fields: dict[str, ArgumentSpec] = Field(default_factory=dict, description="specs of the members of an object argument")
+    accepts: tuple[Literal["user", "system", "fields"], ...] = Field(
+        ("user", "system", "fields"),
+        description="origins that suffice: the user's words, the system, fields outsiders cannot write",
+    )
+    safe_values: tuple[str | bool | int, ...] = Field(
+        (), description="values of a control argument that need no origin"
+    )
+    fields: dict[str, ArgumentSpec] = Field(
+        default_factory=dict, description="specs of the members of an object argument"
+    )
     evidence: str = Field("", description="why this role and kind are right")
 
 
 class ResultField(_Strict):
-    """One declared field of a result. ``path`` is dotted; ``*`` is one step (a key or an index), ``**`` is any depth."""
+    """One declared field of a result. ``path`` is dotted; ``*`` is a step, ``**`` any depth, ``$`` the result."""
 
     path: Identifier
     writable_by: WritableBy = WritableBy.OUTSIDERS
     kind: str = "text"
     readers: tuple[str, ...] | Literal["public", "owner", "domain"] | None = Field(
-        None, description="who may read the value: public, owner (the principal), domain, or a list; nothing means private"
+        None,
+        description="who may read the value: public, owner (the principal), domain, or a list; nothing means private",
     )
-    names_record: bool = Field(False, description="true for the field people call the record by, such as a title or file name")
+    names_record: bool = Field(
+        False, description="true for the field people call the record by, such as a title or file name"
+    )
     evidence: str = Field("", description="why outsiders cannot write this field, or can")
 
     @model_validator(mode="after")
     def _trust_needs_evidence(self) -> ResultField:
         if self.writable_by is not WritableBy.OUTSIDERS and not self.evidence:
-            raise ValueError(f"field {self.path!r} is trusted without evidence; say in `evidence` why outsiders cannot write it")
+            raise ValueError(
+                f"field {self.path!r} is trusted without evidence; say in `evidence` why outsiders cannot write it"
+            )
         return self
 
 
@@ -110,7 +122,9 @@ class ToolSpec(_Strict):
     leaves_domain: bool = Field(False, description="a read that sends its arguments outside (fetch, search, DNS)")
     reversible: bool = False
     undo: str = ""
-    asks: tuple[str, ...] = Field((), description="words of a user that ask for this effect; can only make things stricter")
+    asks: tuple[str, ...] = Field(
+        (), description="words of a user that ask for this effect; can only make things stricter"
+    )
     about: tuple[str, ...] = Field((), description="nouns for what the effect is done to, such as email or file")
     args: dict[str, ArgumentSpec] = Field(default_factory=dict)
     result: tuple[ResultField, ...] = ()
@@ -118,7 +132,9 @@ class ToolSpec(_Strict):
     egress: tuple[str, ...] = ()
     limits: Limits = Limits()
     schema_digest: str | None = Field(None, pattern=r"^sha256:[0-9a-f]{64}$")
-    input_schema: dict[str, object] | None = Field(None, description="JSON Schema of the arguments, when the deployer ships it")
+    input_schema: dict[str, object] | None = Field(
+        None, description="JSON Schema of the arguments, when the deployer ships it"
+    )
 
 
 class Principal(_Strict):

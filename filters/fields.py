@@ -17,7 +17,7 @@ def leaves(value: object, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[S
     while stack:
         where, item = stack.pop()
         if isinstance(item, Mapping):
-            stack.extend(((*where, str(key)), member) for key, member in reversed(item.items()))
+            stack.extend(((*where, str(key)), member) for key, member in reversed(list(item.items())))
         elif isinstance(item, list | tuple):
             stack.extend(((*where, index), item[index]) for index in range(len(item) - 1, -1, -1))
         else:
@@ -32,7 +32,9 @@ def dotted(path: Sequence[Step]) -> str:
 def matches(pattern: str, path: Sequence[Step]) -> bool:
     """Say whether a declared pattern covers ``path``. Lists are transparent: ``sender`` covers ``0.sender``."""
     wanted = [] if pattern == "$" else pattern.split(".")
-    return _walk(wanted, [str(step) for step in path]) or _walk(wanted, [step for step in path if isinstance(step, str)])
+    return _walk(wanted, [str(step) for step in path]) or _walk(
+        wanted, [step for step in path if isinstance(step, str)]
+    )
 
 
 def _walk(wanted: Sequence[str], steps: Sequence[str]) -> bool:
@@ -60,7 +62,10 @@ def result_fields(
             continue
         text = item if isinstance(item, str) else str(item).lower() if isinstance(item, bool) else str(item)
         rule = rule_for(rules, path)
-        record = next((dotted(path[:end]) for end in range(len(path) - 1, -1, -1) if end == 0 or not isinstance(path[end], int)), "")
+        record = next(
+            (dotted(path[:end]) for end in range(len(path) - 1, -1, -1) if end == 0 or not isinstance(path[end], int)),
+            "",
+        )
         yield Field(
             source=source,
             path=dotted(path),

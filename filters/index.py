@@ -26,6 +26,8 @@ MAX_ORIGINS: Final = 24
 # Longest stretch that is decoded as base64; longer ones are files, not smuggled addresses.
 _MAX_ENCODED: Final = 8192
 _ENCODED: Final = re.compile(rf"[A-Za-z0-9+/_-]{{16,{_MAX_ENCODED}}}={{0,2}}")
+# Longest text that is compared as one value, in characters: the longest URL that clients accept.
+_MAX_VALUE: Final = 2048
 _ORDER: Final = list(MatchKind)
 
 _Hit = tuple[int, int, int, bool]  # field number, start, end (normalised text), whole
@@ -62,7 +64,9 @@ class AttributionIndex:
 
     def user_text(self) -> str:
         """Return the normalised words that have the user's or the system's authority, one part a line."""
-        return "\n".join(text.text for field, text in zip(self.fields, self._texts, strict=True) if field.authority > Authority.NONE)
+        return "\n".join(
+            text.text for field, text in zip(self.fields, self._texts, strict=True) if field.authority > Authority.NONE
+        )
 
     def content_fields(self) -> Iterator[Field]:
         """Yield everything that was read: all fields without authority."""
@@ -97,17 +101,19 @@ class AttributionIndex:
             self._entities[kind, form].append((number, start, end, False))
         for start, end in _members(text.text):
             piece = text.text[start:end]
-            if form := words(piece):
-                self._whole["text", form].append((number, start, end, True))
-            for kind in ("email", "url", "account", "phone", "number", "path", "date"):
-                if len(piece) <= 2048 and (form := canonical(kind, piece)):  # noqa: PLR2004 - the longest URL we read
-                    self._whole[kind, form].append((number, start, end, True))
+            if plain := words(piece):
+                self._whole["text", plain].append((number, start, end, True))
+            for family in ("email", "url", "account", "phone", "number", "path", "date"):
+                if len(piece) <= _MAX_VALUE and (special := canonical(family, piece)):
+                    self._whole[family, special].append((number, start, end, True))
         if field.authority is Authority.NONE:
             self._add_decoded(field)
 
     def _add_decoded(self, field: Field) -> None:
         for decoded in _hidden(field.text):
-            hidden = Field(field.source, f"{field.path} (decoded)", decoded, Authority.NONE, Trust.UNTRUSTED, field.readers)
+            hidden = Field(
+                field.source, f"{field.path} (decoded)", decoded, Authority.NONE, Trust.UNTRUSTED, field.readers
+            )
             number = len(self.fields)
             text = normalise(decoded)
             self.fields.append(hidden)
@@ -139,7 +145,9 @@ class AttributionIndex:
                 spans = self._spans[number]
                 yield number, spans[first][0], spans[first + len(wanted) - 1][1], False
 
-    def _keep(self, hits: dict[tuple[int, int, int], Origin], hit: _Hit, value: str, kind: str, forced: MatchKind | None) -> None:
+    def _keep(
+        self, hits: dict[tuple[int, int, int], Origin], hit: _Hit, value: str, kind: str, forced: MatchKind | None
+    ) -> None:
         number, start, end, whole = hit
         known = hits.get((number, start, end))
         if known is not None and (known.whole or not whole):
@@ -190,15 +198,15 @@ def _decoded(value: str) -> Iterator[str]:
     """Yield what an argument says once its percent or base64 encoding is taken off."""
     if "%" in value and (plain := unquote(value)) != value:
         yield plain
-    if _ENCODED.fullmatch(value.strip()) and (plain := _from_base64(value.strip())):
-        yield plain
+    if _ENCODED.fullmatch(value.strip()) and (hidden := _from_base64(value.strip())):
+        yield hidden
 
 
 def _hidden(text: str) -> Iterator[str]:
     """Yield decoded views of a text: base64 stretches, and the whole of it percent-decoded."""
     for match in _ENCODED.finditer(text):
-        if plain := _from_base64(match[0]):
-            yield plain
+        if hidden := _from_base64(match[0]):
+            yield hidden
     if re.search(r"%[0-9A-Fa-f]{2}", text) and (plain := unquote(text)) != text:
         yield plain
 

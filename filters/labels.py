@@ -77,6 +77,10 @@ class Readers:
         return other.public or (not self.public and self.names <= other.names)
 
 
+NOBODY: Final = Readers()
+"""Nobody is known to be allowed: what a value without declared readers has."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Source:
     """Who authored a piece of content and how it came. Trust follows the author, not the carrier.

@@ -14,13 +14,19 @@ from typing import Final
 
 from checkvalve.filters.normalise import is_invisible
 from checkvalve.filters.values import EMAIL, URL, url_host
+from checkvalve.filters.vocabulary import FILE_ENDINGS
 
-_FILE_ENDINGS: Final = frozenset("txt md doc docx xls xlsx ppt pptx pdf csv json yaml yml xml html htm py js ts sh zip gz tar png jpg jpeg gif svg ics eml log".split())
-_BARE_HOST: Final = re.compile(r"(?<![\w@./:-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}(?![\w@-])(?:[/?#][^\s<>\"'`{}|^)]{0,2048})?", re.IGNORECASE)
+_BARE_HOST: Final = re.compile(
+    r"(?<![\w@./:-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}(?![\w@-])(?:[/?#][^\s<>\"'`{}|^)]{0,2048})?",
+    re.IGNORECASE,
+)
 _IMAGE_INLINE: Final = re.compile(r"!\[[^\]]{0,1000}\]\(\s*<?([^\s)>]{1,2048})")
 _IMAGE_REFERENCE: Final = re.compile(r"!\[([^\]]{0,1000})\](?:\[([^\]]{0,1000})\])?")
 _DEFINITION: Final = re.compile(r"^[ ]{0,3}\[([^\]]{1,1000})\]:\s*<?([^\s>]{1,2048})", re.MULTILINE)
-_FETCHING: Final = re.compile(r"""(?:\b(?:src|srcset|background|poster|data|action|formaction)\s*=\s*["']?|url\(\s*["']?|@import\s+["']?)([^\s"'>)]{1,2048})""", re.IGNORECASE)
+_FETCHING: Final = re.compile(
+    r"""(?:\b(?:src|srcset|background|poster|data|action|formaction)\s*=\s*["']?|url\(\s*["']?|@import\s+["']?)([^\s"'>)]{1,2048})""",
+    re.IGNORECASE,
+)
 _TRAILING: Final = ".,;:!?)]}'\"»”’*_"
 
 
@@ -36,7 +42,11 @@ class Link:
 
 def links(text: str) -> Iterator[Link]:
     """Yield every link and address of ``text``, each target once, those that fetch by themselves first."""
-    plain = html.unescape("".join(char for char in text if not is_invisible(char))) if not text.isascii() or "&" in text else text
+    plain = (
+        html.unescape("".join(char for char in text if not is_invisible(char)))
+        if not text.isascii() or "&" in text
+        else text
+    )
     seen: set[str] = set()
     for target, fetched in _targets(plain):
         cleaned = target.rstrip(_TRAILING)
@@ -65,5 +75,5 @@ def _targets(text: str) -> Iterator[tuple[str, bool]]:
         yield match[0], False
     for match in _BARE_HOST.finditer(text):
         host = match[0].split("/", 1)[0]
-        if host.rpartition(".")[2].lower() not in _FILE_ENDINGS:
+        if host.rpartition(".")[2].lower() not in FILE_ENDINGS:
             yield match[0], False

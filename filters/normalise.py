@@ -19,7 +19,8 @@ _FOLD: Final = {
     **dict.fromkeys("    ", " "),
 }
 
-# Default-ignorable code points that are not in category Cf: str.isprintable() and \s miss them (Unicode 15, DerivedCoreProperties).
+# Default-ignorable code points outside category Cf, which str.isprintable() misses (Unicode 15,
+# DerivedCoreProperties).
 _IGNORABLE_RANGES: Final = (
     (0x034F, 0x034F),
     (0x115F, 0x1160),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from checkvalve.filters.labels import Authority, Readers, Trust
+from checkvalve.filters.labels import NOBODY, Authority, Readers, Trust
 
 
 class MatchKind(enum.StrEnum):
@@ -32,7 +32,7 @@ class FieldRule:
 
     path: str
     trust: Trust = Trust.UNTRUSTED
-    readers: Readers = Readers()
+    readers: Readers = NOBODY
     kind: str = "text"
     names_record: bool = False
 
@@ -54,7 +54,7 @@ class Field:
     text: str
     authority: Authority
     trust: Trust
-    readers: Readers = Readers()
+    readers: Readers = NOBODY
     kind: str = "text"
     record: str = ""
     names_record: bool = False

@@ -50,7 +50,7 @@ class Tainted(Generic[T]):
     def _refuse(self, *_: object) -> NoReturn:
         raise LabelError("a tainted value cannot be used directly; call reveal() and keep the label with the result")
 
-    __bool__ = __len__ = __iter__ = __eq__ = __lt__ = __hash__ = _refuse  # type: ignore[assignment]  # by design
+    __bool__ = __len__ = __iter__ = __eq__ = __lt__ = __hash__ = _refuse
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,25 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from checkvalve.filters.normalise import normalise
+from checkvalve.filters.vocabulary import MONTHS
 
 # ASCII on purpose: \w would swallow neighbouring Han text, and a confusable domain must not look like a plain one.
 EMAIL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._%+'-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}")
-URL: Final = re.compile(r"""(?:[a-z][a-z0-9+.-]{1,15}:)?//[^\s<>"'`{}|^]{1,2048}|\bwww\.[^\s<>"'`{}|^]{1,2048}""", re.IGNORECASE)
-_HOST: Final = re.compile(r"\b(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}(?:/[^\s<>\"'`{}|^]{0,2048})?", re.IGNORECASE)
+URL: Final = re.compile(
+    r"""(?:[a-z][a-z0-9+.-]{1,15}:)?//[^\s<>"'`{}|^]{1,2048}|\bwww\.[^\s<>"'`{}|^]{1,2048}""", re.IGNORECASE
+)
+_HOST: Final = re.compile(
+    r"\b(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}(?:/[^\s<>\"'`{}|^]{0,2048})?", re.IGNORECASE
+)
 ACCOUNT: Final = re.compile(r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{2,4}){3,8}\b|\b[0-9](?:[ -]?[0-9]){7,18}\b")
 NUMBER: Final = re.compile(r"(?<![\w.])[-+]?[0-9]{1,15}(?:[,'\u2019 ][0-9]{3})*(?:\.[0-9]{1,9})?(?![\w]|\.[0-9])")
 _PHONE: Final = re.compile(r"\+?[0-9](?:[ ()./-]{0,2}[0-9]){6,14}")
+MIN_ACCOUNT: Final = 4
+"""Characters of the shortest account number; shorter strings are too common to compare without their punctuation."""
+PHONE_DIGITS: Final = range(7, 18)
+"""Digits of a phone number: ITU-T E.164 allows 15, and two more for the international prefix."""
+MAX_MAGNITUDE: Final = 40
+"""Decimal exponent up to which numbers are compared; nobody pays or counts beyond it."""
 _TRAILING: Final = ".,;:!?)]}'\"»”’"
 
 
@@ -81,7 +92,11 @@ def _url(text: str) -> str | None:
     scheme = "" if parts.scheme.lower() in {"", "http", "https"} else parts.scheme.lower() + ":"
     site = f"{host}:{port}" if port not in {None, 80, 443} else host
     path = unquote(parts.path).rstrip("/")
-    return f"{scheme}//{site}{path}" + (f"?{parts.query}" if parts.query else "") + (f"#{parts.fragment}" if parts.fragment else "")
+    return (
+        f"{scheme}//{site}{path}"
+        + (f"?{parts.query}" if parts.query else "")
+        + (f"#{parts.fragment}" if parts.fragment else "")
+    )
 
 
 def url_host(text: str) -> str | None:
@@ -92,12 +107,12 @@ def url_host(text: str) -> str | None:
 
 def _compact(text: str) -> str | None:
     form = re.sub(r"[\s.()/-]", "", unicodedata.normalize("NFKC", text)).upper()
-    return form if len(form) >= 4 else None
+    return form if len(form) >= MIN_ACCOUNT else None
 
 
 def _phone(text: str) -> str | None:
     digits = re.sub(r"\D", "", unicodedata.normalize("NFKC", text))
-    return digits.removeprefix("00") if 7 <= len(digits) <= 17 else None
+    return digits.removeprefix("00") if len(digits) in PHONE_DIGITS else None
 
 
 def _number(text: str) -> str | None:
@@ -106,7 +121,7 @@ def _number(text: str) -> str | None:
         value = Decimal(cleaned)
     except InvalidOperation:
         return None
-    return format(value.normalize(), "f") if value.is_finite() and abs(value.adjusted()) < 40 else None
+    return format(value.normalize(), "f") if value.is_finite() and abs(value.adjusted()) < MAX_MAGNITUDE else None
 
 
 def _path(text: str) -> str | None:
@@ -115,7 +130,10 @@ def _path(text: str) -> str | None:
     return form.rstrip("/") or ("/" if form else None)
 
 
-_MONTHS: Final = "january february march april may june july august september october november december".split()
+_NAMED_DATE: Final = re.compile(
+    r"(?i)\b([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})"
+    r"|\b(\d{1,2})(?:st|nd|rd|th)?\.? (?:of )?([a-z]{3,9})\.?,? (\d{4})"
+)
 _DATE_FORMS: Final = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y")
 
 
@@ -129,11 +147,11 @@ def _date(text: str) -> str | None:
             continue
         time = re.match(r"([0-2]?[0-9]):([0-5][0-9])", clock)
         return f"{found} {int(time[1]):02}:{time[2]}" if time else found
-    named = re.search(r"(?i)\b([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})|\b(\d{1,2})(?:st|nd|rd|th)?\.? (?:of )?([a-z]{3,9})\.?,? (\d{4})", text)
+    named = _NAMED_DATE.search(text)
     if not named:
         return None
     month, number, year = (named[1], named[2], named[3]) if named[1] else (named[5], named[4], named[6])
-    index = [position for position, name in enumerate(_MONTHS, 1) if name.startswith(month.lower())]
+    index = [position for position, name in enumerate(MONTHS, 1) if name.startswith(month.lower())]
     return f"{year}-{index[0]:02}-{int(number):02}" if len(index) == 1 and int(number) <= 31 else None  # noqa: PLR2004
 
 
@@ -154,11 +172,19 @@ def entities(text: str) -> Iterator[tuple[str, str, int, int]]:
 
     Offsets are characters of ``text``. A bare host (``example.com/x``) counts as a URL, since people write it so.
     """
-    for kind, pattern in (("email", EMAIL), ("url", URL), ("url", _HOST), ("account", ACCOUNT), ("phone", _PHONE), ("number", NUMBER)):
+    for kind, pattern in (
+        ("email", EMAIL),
+        ("url", URL),
+        ("url", _HOST),
+        ("account", ACCOUNT),
+        ("phone", _PHONE),
+        ("number", NUMBER),
+    ):
         for match in pattern.finditer(text):
             end = match.end() - (len(match[0]) - len(match[0].rstrip(_TRAILING)) if kind == "url" else 0)
-            if pattern is _HOST and (match.start() and text[match.start() - 1] in "@/.:" or text[end : end + 1] == "@"):
-                continue
+            before, after = text[match.start() - 1 : match.start()], text[end : end + 1]
+            if pattern is _HOST and (before in {"@", "/", ".", ":"} or after == "@"):
+                continue  # a part of an address or a URL, which has its own pattern
             form = canonical(kind, text[match.start() : end])
             if form is not None:
                 yield kind, form, match.start(), end

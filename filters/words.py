@@ -12,29 +12,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from checkvalve.filters.vocabulary import LINKING, NEGATIONS, REPLY, SOURCE_MARKERS, STOPWORDS
+
 # Above this many words one paragraph is taken as pasted: people do not type it into an agent's prompt.
 MAX_OWN_PARAGRAPH_WORDS: Final = 250
 
 _FENCE: Final = re.compile(r"^[ \t]*(```|~~~)")
-_PASTED_LINE: Final = re.compile(r"^[ \t]*(?:>|\|.*\|[ \t]*$|<\/?[a-z!]|[{\[]\s*$|[-=_]{5,}\s*(?:forwarded|original|begin)\b)", re.IGNORECASE)
-_HEADER: Final = re.compile(r"^(?:from|to|subject|date|cc|sent|von|an|betreff|发件人|收件人|主题)\s*:\s*\S", re.IGNORECASE)
+_PASTED_LINE: Final = re.compile(
+    r"^[ \t]*(?:>|\|.*\|[ \t]*$|<\/?[a-z!]|[{\[]\s*$|[-=_]{5,}\s*(?:forwarded|original|begin)\b)", re.IGNORECASE
+)
+_HEADER: Final = re.compile(
+    r"^(?:from|to|subject|date|cc|sent|von|an|betreff|发件人|收件人|主题)\s*:\s*\S", re.IGNORECASE
+)
 _TOKEN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _CLAUSE_END: Final = re.compile(r"[.!?;\n。！？；](?=\s|$|[\u3040-\u9fff])|\bbut\b|\binstead\b|\bjust\b|\bonly\b")
-
-_NEGATIONS: Final = frozenset(
-    "not never no don dont doesn cannot without except avoid exclude excluding neither nor nobody stop ignore skip forbid "
-    "nicht kein keine keinen nie niemals ohne außer ne pas jamais sans nunca jamás sin non mai senza 不 别 勿 莫 非".split()
-)
-_SOURCE_MARKERS: Final = frozenset("from by von de da 从 由".split())
-_REPLY: Final = frozenset("reply replies respond response answer back return refund antworten antworte répondre responder 回".split())
-_STOPWORDS: Final = frozenset(
-    "a about after all also an and any are as at be before best both but by can could day did do does each file for from get give go "
-    "good have he her here him his how i if in into is it its just last let list like look make me more my name new next no not now "
-    "of off on one only open or other our out over please read said same see send she so some tell than that the their them then "
-    "there these they this time to today two up us use user was we week well what when where which who will with work would year yes you "
-    "your general random private public main home office team help info test admin support data account money email mail message".split()
-)
-_LINKS: Final = frozenset("the a an my our their named called id number no nr with to of in for is".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +82,12 @@ def mention(text: str, start: int, end: int, kind: str) -> Mention:
         clause_start = match.end()
     before = [word for word, *_ in tokens(text[clause_start:start])]
     near = before[-12:]
-    as_source = bool(_SOURCE_MARKERS & set(before[-3:])) and not any(word in {"to", "for", "with"} for word in before[-2:])
-    replying = any(word in _REPLY for word, *_ in tokens(text))
+    as_source = bool(SOURCE_MARKERS & set(before[-3:])) and not any(
+        word in {"to", "for", "with"} for word in before[-2:]
+    )
+    replying = any(word in REPLY for word, *_ in tokens(text))
     return Mention(
-        negated=any(word in _NEGATIONS for word in near),
+        negated=any(word in NEGATIONS for word in near),
         as_source=as_source and not replying,
         marked=_is_marked(text, start, end, kind),
     )
@@ -102,14 +95,20 @@ def mention(text: str, start: int, end: int, kind: str) -> Mention:
 
 def _is_marked(text: str, start: int, end: int, kind: str) -> bool:
     around = text[max(0, start - 1) : start], text[end : end + 1]
-    if around[0] in {"#", "@"} or (around[0] in {"'", '"', "<", "(", "["} and around[1] in {"'", '"', ">", ")", "]", ",", "."}):
+    if around[0] in {"#", "@"} or (
+        around[0] in {"'", '"', "<", "(", "["} and around[1] in {"'", '"', ">", ")", "]", ",", "."}
+    ):
         return True
     noun = kind.rpartition(":")[2]
     left = [word for word, *_ in tokens(text[max(0, start - 60) : start])][-4:]
     right = [word for word, *_ in tokens(text[end : end + 30])][:2]
-    while left and left[-1] in _LINKS and left[-1] not in {"id", "number", "no", "nr"}:
+    while left and left[-1] in LINKING and left[-1] not in {"id", "number", "no", "nr"}:
         left.pop()
-    beside = set(left[-1:]) | ({left[-2]} if len(left) > 1 and left[-1] in {"id", "number", "no", "nr"} else set()) | set(right[:1])
+    beside = (
+        set(left[-1:])
+        | ({left[-2]} if len(left) > 1 and left[-1] in {"id", "number", "no", "nr"} else set())
+        | set(right[:1])
+    )
     return bool({stem(word) for word in beside} & {stem(noun), "id", "number"})
 
 
@@ -126,7 +125,7 @@ def is_evidence(value: str, kind: str, *, marked: bool, capitalised: bool) -> bo
     found = [word for word, *_ in tokens(value)]
     if len(found) == 1:
         word = found[0]
-        return marked or (len(word) >= 3 and not word.isdecimal() and (word not in _STOPWORDS or capitalised))  # noqa: PLR2004
+        return marked or (len(word) >= 3 and not word.isdecimal() and (word not in STOPWORDS or capitalised))  # noqa: PLR2004
     return sum(len(word) for word in found) >= 3  # noqa: PLR2004
 
 
