@@ -15,7 +15,7 @@ from typing import Final, NoReturn, TypeAlias
 
 from checkvalve.filters.errors import HostileInputError
 
-JSON: TypeAlias = None | bool | int | float | str | list["JSON"] | dict[str, "JSON"]
+JSON: TypeAlias = bool | int | float | str | list["JSON"] | dict[str, "JSON"] | None
 
 MAX_BYTES: Final = 1_048_576
 """A whole value in UTF-8: a megabyte of arguments is no call that a person could still review."""
@@ -158,6 +158,8 @@ def _scan(text: str) -> None:
                 raise HostileInputError("too_deep", f"more than {MAX_DEPTH} nested containers")
         elif mark in ("]", "}"):
             depth -= 1
+            if depth < 0:
+                raise HostileInputError("not_json", "a bracket that closes nothing")
         elif mark == ",":
             separators += 1
             if separators > MAX_ITEMS:

@@ -1,0 +1,99 @@
+"""The one error tree of this folder: every refusal names what is wrong and, where one is known, what to do about it."""
+
+from __future__ import annotations
+
+
+class ApprovalError(Exception):
+    """Root of every error raised by ``approvals``. ``remedy`` is one sentence a person can act on, or empty."""
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        """Keep the message and the remedy apart, so that a surface can show them in its own way."""
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        """Return the message, followed by the remedy when there is one."""
+        return f"{self.message} ({self.remedy})" if self.remedy else self.message
+
+
+class ConfigError(ApprovalError):
+    """A file the deployer wrote cannot be used; says which file, which line and which field."""
+
+    def __init__(
+        self, message: str, *, file: str = "", line: int | None = None, field: str = "", remedy: str = ""
+    ) -> None:
+        """Remember where the problem is; ``line`` counts from 1, ``field`` is a dotted path."""
+        super().__init__(message, remedy=remedy)
+        self.file = file
+        self.line = line
+        self.field = field
+
+    def __str__(self) -> str:
+        """Return ``file:line: field: message (remedy)``, leaving out what is not known."""
+        place = (
+            f"{self.file}:{self.line}"
+            if self.file and self.line
+            else self.file or (f"line {self.line}" if self.line else "")
+        )
+        return ": ".join(part for part in (place, self.field, super().__str__()) if part)
+
+
+class ManifestError(ConfigError):
+    """The tool manifest cannot be used."""
+
+
+class PolicyError(ConfigError):
+    """The Cedar policy or its schema cannot be used; ``field`` is the rule's ``@id`` where one is known."""
+
+
+class StoreError(ApprovalError):
+    """The store cannot do its work; nothing was executed."""
+
+
+class StoreUnreachableError(StoreError):
+    """The database cannot be opened or reached."""
+
+
+class StoreCorruptError(StoreError):
+    """The database answers, but what it holds cannot be trusted."""
+
+
+class StoreBusyError(StoreError):
+    """Another writer held the database for longer than the time allowed."""
+
+
+class QueueError(ApprovalError):
+    """A move in the review queue was refused."""
+
+
+class NotFoundError(QueueError):
+    """No such proposal."""
+
+
+class ConflictError(QueueError):
+    """The proposal is not in the state this move starts from."""
+
+
+class NotAllowedError(QueueError):
+    """This person may not decide this proposal."""
+
+
+class ExpiredError(QueueError):
+    """The deadline of the proposal or of its grant has passed."""
+
+
+class CredentialError(ApprovalError):
+    """A reviewer's credential is missing, unknown or wrong."""
+
+
+class StoreVersionError(StoreError):
+    """The database was written by another version, or by another program."""
+
+
+class DigestError(QueueError):
+    """The decision was not bound to what is stored: the digest prefix is too short or does not match."""
+
+
+class OutcomeUnknownError(ApprovalError):
+    """Raise it from an effect that started and cannot say how it ended: the call becomes ``unknown``, never a retry."""

@@ -1,0 +1,177 @@
+"""Load the tool manifest, the one file people edit; every mistake in it is named with file, line, field and remedy.
+
+Guarantees: only :class:`ManifestError` is raised; nothing is guessed, and what is not declared keeps the strict default
+of ``toolspec.py``; a digest of the manifest and of the schema it pins goes into every verdict.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from checkvalve.approvals.canonical import digest
+from checkvalve.approvals.errors import ManifestError
+from checkvalve.approvals.schemadigest import schema_digest
+from checkvalve.approvals.strictyaml import MAX_YAML_BYTES, Document, dotted, nearest, read_yaml
+from checkvalve.approvals.toolspec import Manifest, ToolSpec
+from checkvalve.filters.errors import HostileInputError
+
+__all__ = ["SCHEMA_ID", "load_manifest", "manifest_digest", "manifest_schema", "parse_manifest", "schema_digest"]
+
+SCHEMA_ID: Final = "urn:checkvalve:manifest:1"
+"""Names the published JSON Schema; a URN, because nothing is ever fetched from it."""
+
+
+def load_manifest(path: Path | str) -> Manifest:
+    """Return the manifest in the file at ``path``.
+
+    Raises:
+        ManifestError: the file cannot be read, or something in it is wrong.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            text = file.read(MAX_YAML_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a usable path"
+        raise ManifestError(
+            f"cannot be read: {reason}", file=str(path), remedy="give the path of a readable file"
+        ) from None
+    return parse_manifest(text, str(path))
+
+
+def parse_manifest(text: str | bytes, name: str) -> Manifest:
+    """Return the manifest in ``text``; ``name`` stands for the file in errors.
+
+    Raises:
+        ManifestError: the text is not YAML of one meaning, or not a manifest.
+    """
+    document = read_yaml(text, name)
+    if not isinstance(document.value, dict):
+        raise ManifestError(
+            "a manifest is a mapping of fields", file=name, line=1, remedy="start with `name:` and `tools:`"
+        )
+    try:
+        manifest = Manifest.model_validate(document.value)
+    except ValidationError as error:
+        raise _explain(error, document, name) from None
+    for key, spec in manifest.tools.items():
+        _check_tool(key, spec, document, name)
+    try:
+        manifest_digest(manifest)
+    except HostileInputError as error:
+        raise ManifestError(str(error), file=name, remedy="use numbers within plus or minus 2**53") from None
+    return manifest
+
+
+def manifest_digest(manifest: Manifest) -> str:
+    """Return ``sha256:<hex>`` over everything the manifest says, defaults included; shipped schemas by meaning."""
+    content = manifest.model_dump(mode="json")
+    for key, spec in manifest.tools.items():
+        if spec.input_schema is not None:
+            content["tools"][key]["input_schema"] = schema_digest(spec.input_schema)
+    return digest(content)
+
+
+def manifest_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the manifest file, for editors and other tools."""
+    schema = Manifest.model_json_schema()
+    tools = schema["properties"]["tools"]
+    tools["additionalProperties"] = {
+        "anyOf": [tools["additionalProperties"], {"type": "null"}]
+    }  # `tool:` alone is fine
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA_ID, **schema}
+
+
+def _check_tool(key: str, spec: ToolSpec, document: Document, name: str) -> None:
+    """Check what one tool's fields must say of each other.
+
+    1. The key is the tool's name, or ``server/name``. 2. A shipped schema is one that can be pinned, it is the pinned
+    one, and it knows every declared argument.
+    """
+
+    def fail(message: str, remedy: str, *steps: str) -> ManifestError:
+        path = ("tools", key, *steps)
+        return ManifestError(message, file=name, line=document.line(path), field=dotted(path), remedy=remedy)
+
+    if key not in (spec.name, f"{spec.server}/{spec.name}"):
+        named = f"the tool is called {spec.name!r} on the server {spec.server!r}, which is not its key"
+        raise fail(named, "leave out `name`, or write the key as `server/name`")
+    if spec.input_schema is None:
+        return
+    try:
+        found = schema_digest(spec.input_schema)
+    except HostileInputError as error:
+        raise fail(str(error), "ship a self-contained JSON Schema", "input_schema") from None
+    if spec.schema_digest is not None and spec.schema_digest != found:
+        raise fail("the schema is not the pinned one", f"pin {found} if the change is wanted", "schema_digest")
+    known = spec.input_schema.get("properties")
+    if isinstance(known, dict):
+        for argument in spec.args:
+            if argument not in known:  # the real argument would be left at its default: strict, but puzzling
+                raise fail("no such argument in the tool's schema", nearest(argument, list(known)), "args", argument)
+
+
+def _explain(error: ValidationError, document: Document, name: str) -> ManifestError:
+    """Turn pydantic's list into one error about the first mistake in the file, naming how many more there are."""
+    problems = error.errors(include_url=False)
+    problems.sort(
+        key=lambda item: (item["type"] == "missing", document.line(item["loc"]) or 0)
+    )  # a typo explains what is missing
+    first = problems[0]
+    more = len({problem["loc"] for problem in problems}) - 1
+    text, remedy = _describe(first)
+    return ManifestError(
+        text + (f" (and {more} more)" if more else ""),
+        file=name,
+        line=document.line(first["loc"]),
+        field=dotted(first["loc"]),
+        remedy=remedy,
+    )
+
+
+def _describe(problem: ErrorDetails) -> tuple[str, str]:
+    """Return message and remedy for one of pydantic's findings."""
+    loc, kind = problem["loc"], problem["type"]
+    if kind == "extra_forbidden":
+        return "unknown field", nearest(str(loc[-1]), _fields_at(loc[:-1]))
+    if kind == "missing":
+        return "a required field is missing", f"add `{loc[-1]}:`"
+    text = (
+        problem["msg"]
+        .removeprefix("Value error, ")
+        .replace("valid tuple", "list")
+        .replace("valid dictionary", "mapping")
+    )
+    expected = problem.get("ctx", {}).get("expected")
+    if kind in ("enum", "literal_error") and isinstance(expected, str) and isinstance(problem["input"], str):
+        return text, nearest(problem["input"], [word.strip("'") for word in expected.replace(" or ", ", ").split(", ")])
+    return text, "put it in quotes" if kind == "string_type" and isinstance(problem["input"], int | float) else ""
+
+
+def _fields_at(loc: Sequence[str | int]) -> list[str]:
+    """Return the names of the fields that are known at ``loc``."""
+    here: Any = Manifest
+    for step in loc:
+        if isinstance(here, type) and issubclass(here, BaseModel):
+            field = here.model_fields.get(str(step))
+            here = field.annotation if field is not None else None
+        else:
+            here = _model_in(here)  # the step is a key of a mapping or an index of a list
+    model = here if isinstance(here, type) and issubclass(here, BaseModel) else _model_in(here)
+    return list(model.model_fields) if model is not None else []
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    for part in typing.get_args(annotation):
+        if isinstance(part, type) and issubclass(part, BaseModel):
+            return part
+        found = _model_in(part)
+        if found is not None:
+            return found
+    return None
