@@ -1,19 +1,20 @@
 """Write the parts of the documentation that are made from code, or with ``--check`` say which are out of date.
 
-- ``docs/claims.md`` and the security section of ``README.md``, from ``tests/requirements.py``;
-- ``docs/cli.md``, from the commands themselves;
-- every block between ``<!-- include FILE -->`` and ``<!-- /include -->`` in README and docs, from that file (its part
-  between ``# [docs]`` and ``# [/docs]`` where it has one).
+- ``docs/claims.md``, from ``tests/requirements.py``, and ``docs/cli.md``, from the commands themselves;
+- in README and docs, what stands between ``<!-- made: NAME -->`` and ``<!-- /made -->``: ``security`` (from
+  ``tests/requirements.py``), ``settings``, ``manifest`` and ``reasons`` (from the code), or ``file PATH`` (the file, or
+  its part between ``# [docs]`` and ``# [/docs]`` where it has one).
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTICE = "<!-- made by scripts/generate_docs.py; change the source it names, not this page -->"
@@ -34,7 +35,9 @@ def claims_page() -> str:
     """Return the page of claims with the table of claim by surface."""
     known = _requirements()
     lines = [NOTICE.replace("the source it names", "tests/requirements.py"), "", "# Claims", ""]
-    lines += ["Each claim is tied to tests both ways: a claim that is held has tests that carry its id, and every test in"]
+    lines += [
+        "Each claim is tied to tests both ways: a claim that is held has tests that carry its id, and every test in"
+    ]
     lines += ["`tests/attacks` names its claim. `grep -rn 'claim(\"C2\"' tests` shows the tests of one claim.", ""]
     for claim in known.CLAIMS:
         lines += [f"## {claim.id} {claim.name}: {claim.status.value}", "", claim.sentence, ""]
@@ -47,7 +50,11 @@ def claims_page() -> str:
     for key, name in known.SURFACES.items():
         cells = (claim.surfaces.get(key, "no") for claim in known.CLAIMS)
         lines += [f"| {name} | " + " | ".join(cells) + " |"]
-    lines += ["", "*yes*: as written above. *no*: not covered there. *-*: does not apply. *not yet*: planned, not built.", ""]
+    lines += [
+        "",
+        "*yes*: as written above. *no*: not covered there. *-*: does not apply. *not yet*: planned, not built.",
+        "",
+    ]
     lines += ["## Not claimed", "", *(f"- {sentence}" for sentence in known.NOT_CLAIMED), ""]
     lines += ["The [threat model](threat-model.md) says more about each.", ""]
     return "\n".join(lines)
@@ -101,27 +108,96 @@ def cli_page() -> str:
     return "\n".join(lines)
 
 
-def _included(name: str) -> str:
+def _first_sentence(text: str | None) -> str:
+    return " ".join((text or "").split("\n\n")[0].split()).replace("``", "`")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _default(field: Any) -> str:
+    """Return a field's default as one would write it in a file; nothing where the default is to say nothing."""
+    if field.is_required():
+        return "*required*"
+    value = field.get_default(call_default_factory=True)
+    value = getattr(value, "value", value)
+    if value in ("", (), None, {}) or hasattr(value, "model_fields"):
+        return ""
+    text = json.dumps(value)
+    return f"`{text.strip(chr(34))}`"
+
+
+def _fields(model: Any, names: Callable[[str], str] = lambda name: name) -> list[str]:
+    """Return the rows of a table of a pydantic model's fields."""
+    rows = ["| field | default | meaning |", "| --- | --- | --- |"]
+    for name, field in model.model_fields.items():
+        choices = [item for item in get_args(field.annotation) if isinstance(item, str)]
+        one_of = f"one of {', '.join(choices)}" if choices and not field.description else ""
+        rows.append(f"| `{names(name)}` | {_cell(_default(field))} | {_cell(field.description or one_of)} |")
+    return rows
+
+
+def settings_table() -> str:
+    """Return the table of settings."""
+    from checkvalve.gateway.settings import PREFIX, Settings  # noqa: PLC0415
+
+    return "\n".join(["", *_fields(Settings, lambda name: f"{name}` / `{PREFIX}{name.upper()}"), ""])
+
+
+def manifest_tables() -> str:
+    """Return the tables of everything that a manifest may say."""
+    from checkvalve.approvals import toolspec as spec  # noqa: PLC0415
+
+    lines: list[str] = []
+    for title, model in (
+        ("The file", spec.Manifest),
+        ("`principal`", spec.Principal),
+        ("A tool", spec.ToolSpec),
+        ("An argument (`args`)", spec.ArgumentSpec),
+        ("A result field (`result`)", spec.ResultField),
+        ("`limits`", spec.Limits),
+    ):
+        lines += ["", f"### {title}", "", _first_sentence(model.__doc__), "", *_fields(model)]
+    for title, words in (("Effects", spec.Effect), ("Roles", spec.Role), ("Who can write a field", spec.WritableBy)):
+        lines += ["", f"### {title}", "", _first_sentence(words.__doc__), "", ", ".join(f"`{word}`" for word in words)]
+    return "\n".join([*lines, ""])
+
+
+def reasons_table() -> str:
+    """Return the table of coded reasons with their remedies."""
+    from checkvalve.approvals.reasons import REMEDIES  # noqa: PLC0415
+
+    rows = (f"| `{code}` | {_cell(remedy)} |" for code, remedy in REMEDIES.items())
+    return "\n".join(["", "| reason | what would make it unnecessary |", "| --- | --- |", *rows, ""])
+
+
+def _file(name: str) -> str:
+    if not (ROOT / name).is_file():
+        raise SystemExit(f"{name} is missing: a page shows it")
     text = (ROOT / name).read_text(encoding="utf-8")
     part = re.search(r"^# \[docs\]\n(.*?)^# \[/docs\]", text, re.DOTALL | re.MULTILINE)
     body = (part.group(1) if part else text).strip("\n")
     return f"\n```{LANGUAGES.get(Path(name).suffix, 'text')}\n{body}\n```\n"
 
 
+BLOCKS: dict[str, Callable[[], str]] = {
+    "security": security_section,
+    "settings": settings_table,
+    "manifest": manifest_tables,
+    "reasons": reasons_table,
+}
+
+
+def _block(found: re.Match[str]) -> str:
+    name = found["name"]
+    made = _file(name.removeprefix("file ")) if name.startswith("file ") else BLOCKS[name]()
+    return f"<!-- made: {name} -->\n{made}\n<!-- /made -->"
+
+
 def with_blocks(text: str) -> str:
     """Return ``text`` with every generated block made anew."""
-    text = re.sub(
-        r"(<!-- include (\S+) -->)\n.*?(<!-- /include -->)",
-        lambda found: f"{found[1]}\n{_included(found[2])}\n{found[3]}",
-        text,
-        flags=re.DOTALL,
-    )
-    return re.sub(
-        r"(<!-- security -->)\n.*?(<!-- /security -->)",
-        lambda found: f"{found[1]}\n{security_section()}\n{found[2]}",
-        text,
-        flags=re.DOTALL,
-    )
+    return re.sub(r"<!-- made: (?P<name>[^>]+?) -->\n.*?<!-- /made -->", _block, text, flags=re.DOTALL)
 
 
 def make(name: str) -> str:
