@@ -1,0 +1,135 @@
+"""Attempts in the store: claim the permit, record how it ended. At most one attempt for each proposal, ever.
+
+The one exception is a tool declared to only read: its unknown attempt may be taken over, under a new fence.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from checkvalve.approvals import audit, moves
+from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.errors import ConflictError
+from checkvalve.approvals.outcome import Ending
+from checkvalve.approvals.records import Proposal, State, idempotency_key
+from checkvalve.approvals.tables import attempts, grants
+from checkvalve.filters.strictjson import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The stored attempt of one proposal; ``fence`` counts who may record its end."""
+
+    proposal_id: str
+    fence: int
+    idempotency_key: str
+    owner: str
+    lease_until: int
+    started_at: int
+    finished_at: int | None
+    result: str | None
+    error: str | None
+
+    def outcome(self) -> tuple[JSON, dict[str, JSON] | None]:
+        """Return the recorded result and error."""
+        return (None if self.result is None else json.loads(self.result)), (
+            None if self.error is None else json.loads(self.error)
+        )
+
+
+def read(connection: sa.Connection, proposal_id: str) -> Attempt | None:
+    """Return the attempt of a proposal, if there was one."""
+    row = connection.execute(sa.select(attempts).where(attempts.c.proposal_id == proposal_id)).mappings().one_or_none()
+    return None if row is None else Attempt(**row)
+
+
+def claim(
+    connection: sa.Connection, proposal: Proposal, *, owner: str, at: int, lease_until: int, step: Callable[[str], None]
+) -> Attempt:
+    """Use up the permit and write down the intent. Nothing has happened yet, and nothing else can start it now.
+
+    1. Move approved → executing (or, for a tool that only reads, unknown → executing).
+    2. Use the grant: same digest, unused, in time. A retry of a read needs it used by the first try.
+    3. Insert the attempt; its proposal id is unique. A retry raises the fence instead.
+
+    Raises:
+        ConflictError: somebody else was faster, or there is no good permit.
+    """
+    again = proposal.state is State.UNKNOWN
+    moved = moves.move(
+        connection,
+        proposal,
+        State.EXECUTING,
+        at=at,
+        by=f"executor:{owner}",
+        code="retry_of_read" if again else "intent",
+    )
+    step("claim:moved")
+    _use_grant(connection, moved, at=at, again=again)
+    step("claim:granted")
+    previous = read(connection, proposal.id)
+    values = {
+        "owner": owner,
+        "lease_until": lease_until,
+        "started_at": at,
+        "finished_at": None,
+        "result": None,
+        "error": None,
+    }
+    if again and previous is not None:
+        values["fence"] = previous.fence + 1
+        taken = sa.update(attempts).where(attempts.c.proposal_id == proposal.id, attempts.c.fence == previous.fence)
+        if connection.execute(taken.values(values)).rowcount != 1:
+            raise moves.conflict(moved)
+    else:
+        values |= {"fence": 1, "proposal_id": proposal.id, "idempotency_key": idempotency_key(proposal.id)}
+        connection.execute(sa.insert(attempts).values(values))
+    attempt = read(connection, proposal.id)
+    if attempt is None:
+        raise moves.conflict(moved)
+    body: dict[str, JSON] = {
+        "fence": attempt.fence,
+        "owner": owner,
+        "idempotency_key": attempt.idempotency_key,
+        "digest": proposal.digest,
+        "lease_until": rfc3339(lease_until),
+    }
+    audit.append(connection, at=at, kind="attempt.intent", subject=proposal.id, body=body)
+    step("claim:written")
+    return attempt
+
+
+def _use_grant(connection: sa.Connection, proposal: Proposal, *, at: int, again: bool) -> None:
+    permit = sa.update(grants).where(grants.c.proposal_id == proposal.id, grants.c.digest == proposal.digest)
+    permit = (
+        permit.where(grants.c.used_at.is_not(None))
+        if again
+        else permit.where(grants.c.used_at.is_(None), grants.c.execute_by > at)
+    )
+    if connection.execute(permit.values(used_at=at)).rowcount != 1:
+        raise ConflictError(f"proposal {proposal.id} has no permit that is good now", remedy="nothing was executed")
+
+
+def finish(connection: sa.Connection, attempt: Attempt, ending: Ending, *, at: int) -> Proposal:
+    """Record how an attempt ended, if it still is this owner's to record.
+
+    1. The fence must be the one this attempt was claimed under; then the result is kept, whatever the state says.
+    2. The proposal moves from executing to the end. Where a recovery has already called it unknown, a person may have
+       settled it: the state stays, and an event says what came late.
+    """
+    error = None if ending.error is None else json.dumps(ending.error)
+    mine = sa.update(attempts).where(attempts.c.proposal_id == attempt.proposal_id, attempts.c.fence == attempt.fence)
+    open_ = mine.where(attempts.c.finished_at.is_(None))
+    kept = connection.execute(open_.values(finished_at=at, result=ending.result, error=error))
+    proposal = moves.load(connection, attempt.proposal_id)
+    details: dict[str, JSON] = {"fence": attempt.fence, "error": None if ending.error is None else ending.error["type"]}
+    if kept.rowcount == 1 and proposal.state is State.EXECUTING:
+        by = f"executor:{attempt.owner}"
+        return moves.move(connection, proposal, ending.state, at=at, by=by, code=ending.code, details=details)
+    late: dict[str, JSON] = {"ended": ending.state.value, "code": ending.code, **details}
+    audit.append(connection, at=at, kind="attempt.late", subject=proposal.id, body=late)
+    return proposal

@@ -1,0 +1,201 @@
+"""The executor's steps 1 to 4 and 6, each one transaction: taking a claim, recording its end, finding dead owners."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, TypeAlias
+
+import sqlalchemy as sa
+
+from checkvalve.approvals import attempts, moves
+from checkvalve.approvals.attempts import Attempt
+from checkvalve.approvals.clock import micros
+from checkvalve.approvals.errors import ConflictError, OutcomeUnknownError, StoreCorruptError, StoreError
+from checkvalve.approvals.outcome import NOT_STARTED, Ending, Outcome
+from checkvalve.approvals.ownership import Owner, is_dead
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.tables import attempts as attempt_rows
+from checkvalve.approvals.tables import proposals
+from checkvalve.approvals.toolspec import Idempotency
+from checkvalve.approvals.verdicts import Deny, Review, Verdict
+from checkvalve.filters.strictjson import JSON
+
+Revalidate: TypeAlias = Callable[[], Verdict]
+
+_RUNNING: Final[dict[object, str]] = {}
+"""What this process has claimed and not recorded yet: one token for each claim, with its proposal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to run one effect once."""
+
+    proposal: Proposal
+    attempt: Attempt
+    token: object
+
+    @property
+    def key(self) -> str:
+        """The idempotency key for the remote side."""
+        return self.attempt.idempotency_key
+
+    def args(self) -> dict[str, JSON]:
+        """Return the arguments of the record."""
+        return self.proposal.args()
+
+
+class Claims:
+    """Takes and records claims for one process."""
+
+    def __init__(self, queue: Queue, lease: timedelta, step: Callable[[str], None]) -> None:
+        """Use the queue's store and clock."""
+        self._queue = queue
+        self._lease = micros(lease)
+        self._step = step
+
+    def take(self, proposal_id: str, revalidate: Revalidate | None) -> Claim | Outcome:
+        """Do steps 1 to 4: return a claim, or how the proposal stands when there is none to be had."""
+        standing = self.look(proposal_id)  # 1.
+        proposal = standing.proposal
+        again = proposal.state is State.UNKNOWN and proposal.idempotency is Idempotency.READ
+        if proposal.state is not State.APPROVED and not again:
+            return standing
+        self._step("read")
+        if revalidate is not None and proposal.mode != moves.OBSERVE and _is_stricter(revalidate(), proposal):  # 2.
+            return self._void(proposal, "revalidation")
+        self._step("revalidated")
+        try:  # 3.
+            proposal.args()
+        except StoreCorruptError:
+            self._void(proposal, "record_changed")
+            raise
+        return self._claim(proposal)  # 4.
+
+    def _void(self, proposal: Proposal, code: str) -> Outcome:
+        """Take the permit back; a retry of a read has none left, and simply stays unknown."""
+        if proposal.state is not State.APPROVED:
+            return Outcome(proposal)
+        try:
+            return Outcome(self._queue.invalidate(proposal.id, code))
+        except ConflictError:
+            return self.look(proposal.id)
+
+    def _claim(self, proposal: Proposal) -> Claim | Outcome:
+        now = self._queue.clock()
+        until = now + self._lease
+        owner = str(Owner.me())
+        token = object()
+        _RUNNING[token] = proposal.id
+        try:
+            with self._queue.store.write() as connection:
+                attempt = attempts.claim(connection, proposal, owner=owner, at=now, lease_until=until, step=self._step)
+        except BaseException as error:
+            del _RUNNING[token]
+            if isinstance(error, ConflictError | sa.exc.IntegrityError):
+                return self.look(proposal.id)
+            raise
+        return Claim(proposal, attempt, token)
+
+    def record(self, claim: Claim, ending: Ending) -> Proposal:
+        """Do step 6.
+
+        Raises:
+            OutcomeUnknownError: the store did not take it. The attempt will be found as unknown, never tried again.
+        """
+        try:
+            with self._queue.store.write() as connection:
+                return attempts.finish(connection, claim.attempt, ending, at=self._queue.clock())
+        except StoreError as error:
+            raise OutcomeUnknownError(
+                f"the call of proposal {claim.proposal.id} was made, but its end could not be recorded",
+                remedy="look at its effect, then settle it: checkvalve approvals unknown",
+            ) from error
+        finally:
+            _RUNNING.pop(claim.token, None)
+
+    def look(self, proposal_id: str) -> Outcome:
+        """Return how the proposal stands, after finding out whether the process that runs it is still alive."""
+        proposal = self._queue.get(proposal_id)
+        with self._queue.store.read() as connection:
+            attempt = attempts.read(connection, proposal_id)
+        if attempt is None:
+            return Outcome(proposal)
+        if proposal.state is State.EXECUTING:
+            return self._recover_one(proposal_id, attempt) or Outcome(proposal)
+        result, error = attempt.outcome()
+        return Outcome(proposal, result=result, error=error)
+
+    def _recover_one(self, proposal_id: str, attempt: Attempt) -> Outcome | None:
+        now = self._queue.clock()
+        if not _is_gone(attempt, now):
+            return None
+        with self._queue.store.write() as connection:
+            proposal = moves.load(connection, proposal_id)
+            current = attempts.read(connection, proposal_id)
+            if proposal.state is State.EXECUTING and current is not None and current.fence == attempt.fence:
+                details: dict[str, JSON] = {"owner": attempt.owner, "fence": attempt.fence}
+                proposal = moves.move(
+                    connection, proposal, State.UNKNOWN, at=now, by="recovery", code="owner_died", details=details
+                )
+        result, error = current.outcome() if current else (None, None)
+        return Outcome(proposal, result=result, error=error)
+
+    def recover(self) -> list[Proposal]:
+        """Look at every attempt that is still open, and return the proposals that became unknown."""
+        join = proposals.join(attempt_rows, proposals.c.id == attempt_rows.c.proposal_id)
+        query = sa.select(attempt_rows).select_from(join).where(proposals.c.state == State.EXECUTING.value)
+        with self._queue.store.read() as connection:
+            running = [Attempt(**row) for row in connection.execute(query).mappings()]
+        found = (self._recover_one(attempt.proposal_id, attempt) for attempt in running)
+        return [outcome.proposal for outcome in found if outcome is not None and outcome.state is State.UNKNOWN]
+
+
+def _is_gone(attempt: Attempt, now: int) -> bool:
+    """Say whether nobody will record the end of this attempt any more: its process ended, or gave it up."""
+    if attempt.owner == str(Owner.me()) and attempt.proposal_id not in list(_RUNNING.values()):
+        return True
+    return is_dead(attempt.owner, lease_until=attempt.lease_until, now=now)
+
+
+def _is_stricter(verdict: Verdict, proposal: Proposal) -> bool:
+    """Say whether the present verdict asks for more than was given: a rule's permit, or a person's."""
+    if isinstance(verdict, Deny):
+        return True
+    return isinstance(verdict, Review) and proposal.verdict_name == "allow"
+
+
+class Handover:
+    """Passes a claim from the thread that takes it to the task that asked, so that cancelling loses none."""
+
+    def __init__(self, claims: Claims) -> None:
+        """Nothing is taken yet."""
+        self._claims = claims
+        self._lock = threading.Lock()
+        self._given_up = False
+        self._taken: Claim | None = None
+
+    def take(self, proposal_id: str, revalidate: Revalidate | None) -> Claim | Outcome:
+        """Take the claim; when the task was cancelled meanwhile, give it straight back."""
+        claim = self._claims.take(proposal_id, revalidate)
+        with self._lock:
+            self._taken = claim if isinstance(claim, Claim) else None
+            abandoned = self._given_up
+        if abandoned:
+            self._return()
+        return claim
+
+    def give_up(self) -> None:
+        """Say that nobody will run the effect."""
+        with self._lock:
+            self._given_up = True
+            taken = self._taken is not None
+        if taken:
+            self._return()
+
+    def _return(self) -> None:
+        if self._taken is not None:
+            self._claims.record(self._taken, NOT_STARTED)

@@ -1,0 +1,30 @@
+"""The one notion of time: UTC, in whole microseconds since 1970. Rows store the number, people see RFC 3339."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final, TypeAlias
+
+Clock: TypeAlias = Callable[[], int]
+"""Returns now, in microseconds since 1970-01-01T00:00:00Z."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def system_clock() -> int:
+    """Return the machine's wall-clock time in microseconds."""
+    return time.time_ns() // 1_000
+
+
+def micros(span: timedelta) -> int:
+    """Return ``span`` in whole microseconds."""
+    return span // _MICROSECOND
+
+
+def rfc3339(moment: int) -> str:
+    """Return ``moment`` as RFC 3339 text in UTC, always with six decimals so that texts sort as times do."""
+    when = _EPOCH + timedelta(microseconds=moment)
+    return when.strftime("%Y-%m-%dT%H:%M:%S.") + f"{when.microsecond:06d}Z"

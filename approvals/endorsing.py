@@ -1,0 +1,44 @@
+"""Endorsements in the store: what a yes accepts beside the one call, and what was accepted in a thread before."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import sqlalchemy as sa
+
+from checkvalve.approvals import audit
+from checkvalve.approvals.canonical import digest
+from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.endorsements import Endorsement
+from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.tables import endorsements
+from checkvalve.filters.strictjson import JSON
+
+_KEY = ("thread", "value_digest", "source", "role", "tool", "kind")
+
+
+def offered(decision: Decision) -> list[dict[str, str]]:
+    """Return what a yes to this decision would accept, as it is stored beside the proposal."""
+    return [asdict(item) for item in decision.endorsable]
+
+
+def store(connection: sa.Connection, proposal: Proposal, *, by: str, at: int) -> None:
+    """Store what the approved proposal offered, for its thread; data accepted before stays as it was."""
+    for offer in proposal.endorsable:
+        item = Endorsement(**offer)
+        values = {**asdict(item), "thread": proposal.thread, "value_digest": digest(item.value)}
+        same = [endorsements.c[name] == values[name] for name in _KEY]
+        if connection.execute(sa.select(sa.exists().where(*same))).scalar():
+            continue
+        row = {**values, "proposal_id": proposal.id, "endorsed_by": by, "endorsed_at": at}
+        connection.execute(sa.insert(endorsements).values(row))
+        shown = ("thread", "value_digest", "source", "role", "tool", "kind")
+        body: dict[str, JSON] = {"by": by, **{name: values[name] for name in shown}}
+        audit.append(connection, at=at, kind="endorsement.stored", subject=proposal.id, body=body)
+
+
+def read(connection: sa.Connection, thread: str) -> list[Endorsement]:
+    """Return the endorsements of a thread, oldest first."""
+    row = endorsements.c
+    query = sa.select(row.value, row.source, row.role, row.tool, row.kind).where(row.thread == thread).order_by(row.id)
+    return [Endorsement(*found) for found in connection.execute(query)]

@@ -1,0 +1,129 @@
+"""The choke point: every effect of every surface runs through :meth:`Executor.run`, at most once.
+
+1. Read the row and apply its clocks. Not approved: say where it stands, run nothing.
+2. Re-validate. A verdict may only get stricter; if it did, the permit is void (``invalidated``).
+3. Take the arguments from the record: parse the stored bytes after hashing them again.
+4. Claim: approved → executing, the grant used, the attempt and its intent written. Commit. Only now may it happen.
+5. The effect, with those arguments and an idempotency key that is the same for every try.
+6. Record the end under the attempt's fence: succeeded, failed, or unknown.
+7. Whoever lost the race at 4 waits, for a bounded time, and gets the recorded result.
+
+A process that dies before 4 has committed leaves an approved call and no effect; one that dies between 4 and 6 leaves
+``executing``, which :meth:`Executor.recover` turns into ``unknown`` once the owner is known to be dead. Nothing is
+tried again on its own, except a call of a tool declared to only read. The fence stops an old worker from recording,
+not from finishing a request that is already on its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Final, TypeAlias
+
+from checkvalve.approvals.claims import Claim, Claims, Handover, Revalidate
+from checkvalve.approvals.outcome import Outcome, raised, returned
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.filters.strictjson import JSON
+
+Effect: TypeAlias = Callable[[dict[str, JSON], str], JSON]
+AsyncEffect: TypeAlias = Callable[[dict[str, JSON], str], Awaitable[JSON]]
+
+LEASE: Final = timedelta(minutes=15)
+"""After this, an attempt counts as dead wherever it runs; on this machine the process table is quicker."""
+WAIT: Final = timedelta(seconds=30)
+"""How long a loser waits for the winner's result before it answers that the call is still running."""
+_POLL: Final = 0.05
+
+
+class Executor:
+    """Runs effects for one queue. ``on_step`` is called with the name of each step, so that tests can die there."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        *,
+        lease: timedelta = LEASE,
+        wait: timedelta = WAIT,
+        on_step: Callable[[str], None] | None = None,
+    ) -> None:
+        """Use the queue's store and clock; keep no state but that."""
+        self._step = on_step or (lambda _name: None)
+        self._claims = Claims(queue, lease, self._step)
+        self._wait = wait.total_seconds()
+
+    def run(self, proposal_id: str, effect: Effect, *, revalidate: Revalidate | None = None) -> Outcome:
+        """Run the effect of an approved proposal, or say why not. The numbered steps are the module's.
+
+        Raises:
+            NotFoundError: no such proposal.
+            StoreError: nothing was started.
+            OutcomeUnknownError: the effect ran, and the store did not take its end.
+        """
+        claim = self._claims.take(proposal_id, revalidate)  # 1 to 4
+        if not isinstance(claim, Claim):
+            return self._wait_for(claim)  # 7
+        try:
+            self._step("claimed")
+            value = effect(claim.args(), claim.key)  # 5
+            self._step("effect_done")
+        except BaseException as error:  # noqa: BLE001  # whatever ended it, it may have begun
+            return self._failed(claim, error)
+        return self._succeeded(claim, value)  # 6
+
+    async def arun(self, proposal_id: str, effect: AsyncEffect, *, revalidate: Revalidate | None = None) -> Outcome:
+        """Do what :meth:`run` does, for an effect that is awaited; the store's work is done in threads.
+
+        Cancelled while claiming: the claim is given back as not started. Cancelled in the effect: ``unknown``.
+        """
+        handover = Handover(self._claims)
+        try:
+            claim = await asyncio.to_thread(handover.take, proposal_id, revalidate)  # 1 to 4
+        except asyncio.CancelledError:
+            handover.give_up()
+            raise
+        if not isinstance(claim, Claim):
+            return await self._await(claim)  # 7
+        try:
+            self._step("claimed")
+            value = await effect(claim.args(), claim.key)  # 5
+            self._step("effect_done")
+        except BaseException as error:  # noqa: BLE001  # whatever ended it, it may have begun
+            return self._failed(claim, error)
+        return await asyncio.to_thread(self._succeeded, claim, value)  # 6
+
+    def recover(self) -> list[Proposal]:
+        """Turn every attempt whose owner is dead into ``unknown``, for a person to settle, and return those."""
+        return self._claims.recover()
+
+    def _succeeded(self, claim: Claim, value: JSON) -> Outcome:
+        ending = returned(value)
+        proposal = self._claims.record(claim, ending)
+        self._step("recorded")
+        return Outcome(proposal, result=value, ran_here=True)
+
+    def _failed(self, claim: Claim, error: BaseException) -> Outcome:
+        ending = raised(error, claim.proposal.idempotency)
+        proposal = self._claims.record(claim, ending)
+        if not isinstance(error, Exception):
+            raise error
+        return Outcome(proposal, error=ending.error, ran_here=True, raised=error)
+
+    def _wait_for(self, outcome: Outcome) -> Outcome:
+        until = time.monotonic() + self._wait
+        while outcome.state is State.EXECUTING and time.monotonic() < until:
+            time.sleep(_POLL)
+            outcome = self._claims.look(outcome.proposal.id)
+        return outcome
+
+    async def _await(self, outcome: Outcome) -> Outcome:
+        until = time.monotonic() + self._wait
+        while outcome.state is State.EXECUTING and time.monotonic() < until:
+            await asyncio.sleep(_POLL)
+            outcome = await asyncio.to_thread(self._claims.look, outcome.proposal.id)
+        return outcome
+
+
+__all__ = ["LEASE", "WAIT", "AsyncEffect", "Effect", "Executor", "Outcome", "Revalidate"]

@@ -1,0 +1,174 @@
+"""How a decided call enters the queue, in one transaction, once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, cast
+
+import sqlalchemy as sa
+
+from checkvalve.approvals import audit, endorsing, moves
+from checkvalve.approvals.canonical import canonical, digest
+from checkvalve.approvals.clock import Clock, micros, rfc3339
+from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.errors import QueueError
+from checkvalve.approvals.reasons import remedy_for
+from checkvalve.approvals.records import Proposal, State, from_row, proposal_id
+from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.store import Store
+from checkvalve.approvals.tables import proposals
+from checkvalve.approvals.toolspec import Idempotency
+from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
+from checkvalve.filters.strictjson import JSON
+
+MAX_OPEN_PER_THREAD: Final = 20
+"""Open questions of one thread: a person cannot judge more at once, and an agent that floods is not doing its task."""
+
+OBSERVED_FOR: Final = micros(timedelta(days=36_500))
+"""How long a permit of observe mode lasts: for ever, since observing must not stop anything."""
+
+FLOODED: Final = Deny("queue-flooded", "queue-flooded", remedy_for("queue-flooded"))
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """Writes proposals. ``decide_within`` and ``execute_within`` are in microseconds."""
+
+    store: Store
+    clock: Clock
+    decide_within: int
+    execute_within: int
+
+    def propose(self, request: ActionRequest, decision: Decision, *, mode: str, idempotency: Idempotency) -> Proposal:
+        """Record a decided call.
+
+        1. The id follows from thread, call and digest. A row with this id is returned as it is: nothing is recomputed.
+        2. Another digest under the same call replaces what was open there: changed arguments need their own decision.
+        3. A question beyond the thread's open ones is denied as flooding.
+        4. Allow → approved with a grant by the rule; Review → pending; Deny → denied. In observe mode everything is
+           approved with a grant by ``observe``, and the record says so.
+        5. Row, event and grant are committed together.
+
+        Raises:
+            QueueError: the call has no thread or no call id, so it could not be told from another one.
+        """
+        if not request.thread or not request.call_id:
+            raise QueueError("a call without thread and call id cannot be recorded", remedy="let the gateway give both")
+        try:
+            with self.store.write() as connection:
+                return self._propose(connection, request, decision, mode=mode, idempotency=idempotency)
+        except sa.exc.IntegrityError:  # on a server, another writer inserted the same id first
+            with self.store.read() as connection:
+                return moves.load(connection, proposal_id(request.thread, request.call_id, request.digest))
+
+    def _propose(
+        self,
+        connection: sa.Connection,
+        request: ActionRequest,
+        decision: Decision,
+        *,
+        mode: str,
+        idempotency: Idempotency,
+    ) -> Proposal:
+        now = self.clock()
+        known = proposal_id(request.thread, request.call_id, request.digest)
+        row = connection.execute(sa.select(proposals).where(proposals.c.id == known)).mappings().one_or_none()
+        if row is not None:
+            return moves.close_overdue(connection, from_row(row), now)
+        self._replace(connection, request, now)
+        verdict = decision.verdict
+        if (
+            mode != moves.OBSERVE
+            and isinstance(verdict, Review)
+            and _open(connection, request.thread) >= MAX_OPEN_PER_THREAD
+        ):
+            verdict = FLOODED
+        state, by = _start(verdict, mode)
+        until = now + (OBSERVED_FOR if mode == moves.OBSERVE else self.execute_within)
+        values = _row(request, decision, verdict, mode=mode, idempotency=idempotency)
+        values |= {"id": known, "state": state.value, "decided_by": by, "created_at": now, "updated_at": now}
+        values["decide_by"] = now + self.decide_within
+        values["execute_by"] = until if state is State.APPROVED else None
+        connection.execute(sa.insert(proposals).values(values))
+        proposal = from_row(values)
+        audit.append(connection, at=now, kind="proposal.recorded", subject=known, body=_body(proposal, decision))
+        if state is State.APPROVED:
+            moves.issue_grant(connection, proposal, by=by, at=now, execute_by=until)
+        return proposal
+
+    @staticmethod
+    def _replace(connection: sa.Connection, request: ActionRequest, now: int) -> None:
+        """Close what is still open under the same call with other arguments."""
+        row = proposals.c
+        query = sa.select(proposals).where(row.thread == request.thread, row.call_id == request.call_id)
+        for found in connection.execute(query.where(row.state.in_(["pending", "approved"]))).mappings().all():
+            older = from_row(found)
+            end = State.SUPERSEDED if older.state is State.PENDING else State.INVALIDATED
+            moves.move(connection, older, end, at=now, by="gateway", code="arguments_changed")
+
+
+def _open(connection: sa.Connection, thread: str) -> int:
+    query = sa.select(sa.func.count()).select_from(proposals)
+    found = connection.execute(query.where(proposals.c.thread == thread, proposals.c.state == State.PENDING.value))
+    return int(found.scalar_one())
+
+
+def _start(verdict: Verdict, mode: str) -> tuple[State, str]:
+    """Return the first state and who put it there."""
+    if mode == moves.OBSERVE:
+        return State.APPROVED, moves.OBSERVE
+    if isinstance(verdict, Allow):
+        return State.APPROVED, f"rule:{verdict.rule}"
+    return (State.PENDING, "") if isinstance(verdict, Review) else (State.DENIED, f"rule:{verdict.rule}")
+
+
+def _row(
+    request: ActionRequest, decision: Decision, verdict: Verdict, *, mode: str, idempotency: Idempotency
+) -> dict[str, Any]:
+    return {
+        "thread": request.thread,
+        "call_id": request.call_id,
+        "requester": request.requester,
+        "server": request.server,
+        "tool": request.tool,
+        "canonical": request.canonical_form,
+        "digest": request.digest,
+        "mode": mode,
+        "idempotency": idempotency.value,
+        "verdict": verdict.name,
+        "rule": verdict.rule,
+        "reason": "" if isinstance(verdict, Allow) else verdict.reason,
+        "remedy": "" if isinstance(verdict, Allow) else verdict.remedy,
+        "decision": canonical(cast("JSON", decision.to_json())).decode(),
+        "endorsable": canonical([dict(item) for item in endorsing.offered(decision)]).decode(),
+        "version": 1,
+        "code": "",
+        "note": "",
+        "self_approved": False,
+    }
+
+
+def _body(proposal: Proposal, decision: Decision) -> dict[str, JSON]:
+    """Return what the log keeps: identities and digests, no argument values."""
+    return {
+        "state": proposal.state.value,
+        "version": proposal.version,
+        "mode": proposal.mode,
+        "thread": proposal.thread,
+        "call_id": proposal.call_id,
+        "requester": proposal.requester,
+        "server": proposal.server,
+        "tool": proposal.tool,
+        "digest": proposal.digest,
+        "verdict": proposal.verdict_name,
+        "rule": proposal.rule,
+        "rules": list(decision.rules),
+        "reason": proposal.reason,
+        "decision_digest": digest(proposal.decision),
+        "policy_digest": decision.policy_digest,
+        "manifest_digest": decision.manifest_digest,
+        "schema_digest": decision.schema_digest,
+        "profile": decision.profile,
+        "decide_by": rfc3339(proposal.decide_by),
+    }

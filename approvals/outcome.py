@@ -1,0 +1,91 @@
+"""How a call ended, as a value: what is stored, and what the executor hands back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Final
+
+from checkvalve.approvals.errors import OutcomeUnknownError
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.toolspec import Idempotency
+from checkvalve.filters.strictjson import JSON
+
+MAX_RESULT: Final = 16 * 1024 * 1024
+"""Characters of a stored result; a larger one still succeeded, but a second reader is told that it was not kept."""
+MAX_ERROR: Final = 4_096
+"""Characters of a tool's error text that are kept; the text is untrusted content like any result."""
+
+NOT_KEPT: Final = "checkvalve_result_not_kept"
+"""The only key of what is stored in place of a result that could not be kept; its value says why."""
+
+ENDED: Final = frozenset({State.SUCCEEDED, State.FAILED, State.UNKNOWN, State.CONFIRMED_DONE, State.CONFIRMED_NOT_DONE})
+"""States after an attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a proposal.
+
+    ``ran_here`` is true for the one caller whose effect ran. ``error`` has ``type`` and ``text`` as the tool gave them
+    (untrusted text), and ``raised`` is the exception itself, only where it was raised here.
+    """
+
+    proposal: Proposal
+    result: JSON = None
+    error: dict[str, JSON] | None = None
+    ran_here: bool = False
+    raised: Exception | None = field(default=None, compare=False)
+
+    @property
+    def state(self) -> State:
+        """Where the proposal stands."""
+        return self.proposal.state
+
+    @property
+    def executed(self) -> bool:
+        """Say whether an attempt was made, here or elsewhere, now or earlier."""
+        return self.state in ENDED
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an effect ended, before it is recorded."""
+
+    state: State
+    code: str
+    result: str | None = None
+    error: dict[str, JSON] | None = None
+
+
+def returned(value: object) -> Ending:
+    """Return the ending of an effect that returned ``value``: it happened, whether or not the value can be kept."""
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except (ValueError, TypeError, RecursionError) as error:
+        return Ending(State.SUCCEEDED, "returned", json.dumps({NOT_KEPT: type(error).__name__}))
+    if len(text) > MAX_RESULT:
+        return Ending(State.SUCCEEDED, "returned", json.dumps({NOT_KEPT: "too_long"}))
+    return Ending(State.SUCCEEDED, "returned", text)
+
+
+def raised(error: BaseException, idempotency: Idempotency) -> Ending:
+    """Return the ending of an effect that raised.
+
+    1. The tool says that it does not know, or was cut off in the middle (cancelled, interrupted): unknown.
+    2. The connection broke or ran out of time after it may have been used: unknown, except for a tool that only reads.
+    3. Anything else: the tool spoke, and what it said is that it failed.
+    """
+    told: dict[str, JSON] = {"type": type(error).__name__, "text": str(error)[:MAX_ERROR]}
+    if isinstance(error, OutcomeUnknownError) or not isinstance(error, Exception):
+        return Ending(State.UNKNOWN, "cut_off", error=told)
+    broken = isinstance(error, TimeoutError | ConnectionError) and not isinstance(error, ConnectionRefusedError)
+    if broken and idempotency is not Idempotency.READ:
+        return Ending(State.UNKNOWN, "connection_lost", error=told)
+    return Ending(State.FAILED, "raised", error=told)
+
+
+NOT_STARTED: Final = Ending(
+    State.FAILED, "not_started", error={"type": "NotStarted", "text": "the call was given up before it began"}
+)
+"""The ending of a claim that was given up before the effect began: nothing happened, and that is known."""

@@ -1,0 +1,180 @@
+"""What the queue keeps of a proposed call, and the table of moves: everything that may ever happen to one.
+
+``pending → approved | rejected | expired | cancelled | superseded``, ``approved → executing | lapsed | invalidated``,
+``executing → succeeded | failed | unknown``, ``unknown → confirmed_done | confirmed_not_done``. A call that a rule
+allows starts as ``approved`` (its grant says which rule), a denied one as ``denied``. The one way back: an ``unknown``
+call of a tool that only reads may run again.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlalchemy import RowMapping
+
+from checkvalve.approvals.canonical import canonical
+from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.errors import StoreCorruptError
+from checkvalve.approvals.toolspec import Idempotency
+from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
+from checkvalve.filters.strictjson import JSON
+
+PROPOSALS: Final = uuid.UUID("5b0f7d1c-8f0e-5f0b-9d0c-2f6c7a1e4b11")
+"""Namespace of proposal ids: drawn once, never to change, or stored proposals would not be found again."""
+ATTEMPTS: Final = uuid.UUID("0c7d9a52-63a4-5c0d-8f8e-6b1f4d2e9a37")
+"""Namespace of idempotency keys."""
+
+
+class State(enum.StrEnum):
+    """Where a proposal stands."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    EXECUTING = "executing"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    CONFIRMED_DONE = "confirmed_done"
+    CONFIRMED_NOT_DONE = "confirmed_not_done"
+    DENIED = "denied"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    SUPERSEDED = "superseded"
+    LAPSED = "lapsed"
+    INVALIDATED = "invalidated"
+
+
+MOVES: Final[Mapping[State, frozenset[State]]] = {
+    State.PENDING: frozenset({State.APPROVED, State.REJECTED, State.EXPIRED, State.CANCELLED, State.SUPERSEDED}),
+    State.APPROVED: frozenset({State.EXECUTING, State.LAPSED, State.INVALIDATED}),
+    State.EXECUTING: frozenset({State.SUCCEEDED, State.FAILED, State.UNKNOWN}),
+    State.UNKNOWN: frozenset({State.CONFIRMED_DONE, State.CONFIRMED_NOT_DONE}),
+}
+"""Every move there is; the queue refuses any other."""
+
+
+def may_move(start: State, end: State, idempotency: Idempotency) -> bool:
+    """Say whether the table has this move. A tool that only reads may run again after an unknown outcome."""
+    if start is State.UNKNOWN and end is State.EXECUTING:
+        return idempotency is Idempotency.READ
+    return end in MOVES.get(start, frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One stored row. It is a snapshot: the row may have moved on since it was read."""
+
+    id: str
+    thread: str
+    call_id: str
+    requester: str
+    server: str
+    tool: str
+    canonical: bytes = field(repr=False)
+    digest: str
+    mode: str
+    idempotency: Idempotency
+    verdict_name: str
+    rule: str
+    reason: str
+    remedy: str
+    decision: dict[str, JSON] = field(repr=False)
+    endorsable: list[dict[str, str]] = field(repr=False)
+    state: State
+    version: int
+    created_at: int
+    updated_at: int
+    decide_by: int
+    execute_by: int | None
+    decided_by: str
+    code: str
+    note: str
+    self_approved: bool
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict as it was recorded; in observe mode it did not decide."""
+        if self.verdict_name == "allow":
+            return Allow(self.rule)
+        kind = Review if self.verdict_name == "review" else Deny
+        return kind(self.rule, self.reason, self.remedy)
+
+    def args(self) -> dict[str, JSON]:
+        """Return a fresh copy of the arguments, read from the stored bytes after hashing them again.
+
+        Raises:
+            StoreCorruptError: the stored bytes are not what was decided.
+        """
+        if "sha256:" + hashlib.sha256(self.canonical).hexdigest() != self.digest:
+            raise StoreCorruptError(f"the stored call of proposal {self.id} was changed", remedy="verify the audit log")
+        call = json.loads(self.canonical)
+        args = call.get("args") if isinstance(call, dict) else None
+        if not isinstance(args, dict) or (call.get("tool"), call.get("server")) != (self.tool, self.server):
+            raise StoreCorruptError(f"the stored call of proposal {self.id} was changed", remedy="verify the audit log")
+        return args
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return everything a program may want to know, arguments and decision included."""
+        return {
+            "id": self.id,
+            "state": self.state.value,
+            "version": self.version,
+            "mode": self.mode,
+            "thread": self.thread,
+            "call_id": self.call_id,
+            "requester": self.requester,
+            "server": self.server,
+            "tool": self.tool,
+            "args": self.args(),
+            "digest": self.digest,
+            "bytes": len(self.canonical),
+            "verdict": self.verdict_name,
+            "rule": self.rule,
+            "reason": self.reason,
+            "remedy": self.remedy,
+            "decision": self.decision,
+            "endorsable": [dict(item) for item in self.endorsable],
+            "created_at": rfc3339(self.created_at),
+            "updated_at": rfc3339(self.updated_at),
+            "decide_by": rfc3339(self.decide_by),
+            "execute_by": None if self.execute_by is None else rfc3339(self.execute_by),
+            "decided_by": self.decided_by,
+            "code": self.code,
+            "note": self.note,
+            "self_approved": self.self_approved,
+        }
+
+
+def proposal_id(thread: str, call_id: str, digest: str) -> str:
+    """Return the one id that this call of this thread can ever have."""
+    return str(uuid.uuid5(PROPOSALS, canonical([thread, call_id, digest]).decode()))
+
+
+def idempotency_key(proposal: str) -> str:
+    """Return the key a remote system gets to recognise a repeated call: the same for every try of one proposal."""
+    return str(uuid.uuid5(ATTEMPTS, proposal))
+
+
+def from_row(row: Mapping[str, Any] | RowMapping) -> Proposal:
+    """Return the proposal in a database row.
+
+    Raises:
+        StoreCorruptError: the row holds what this program never writes.
+    """
+    try:
+        values = dict(row)
+        values["state"] = State(values["state"])
+        values["idempotency"] = Idempotency(values["idempotency"])
+        values["verdict_name"] = values.pop("verdict")
+        values["decision"] = json.loads(values["decision"])
+        values["endorsable"] = json.loads(values["endorsable"])
+        return Proposal(**values)
+    except (ValueError, TypeError, KeyError) as error:
+        raise StoreCorruptError("a stored proposal cannot be read", remedy="verify the audit log") from error

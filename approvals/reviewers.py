@@ -1,0 +1,150 @@
+"""Who may decide: people with a credential that the agent does not have.
+
+A token has a public selector and a secret of 256 bits; the database keeps the selector and an argon2 hash. The first
+reviewer may be added by whoever set the database up; each later one needs the credential of an existing one, so an
+agent that can merely start the command cannot make a reviewer of itself.
+"""
+
+from __future__ import annotations
+
+import secrets
+import unicodedata
+from dataclasses import dataclass
+from typing import Final
+
+import argon2
+import sqlalchemy as sa
+
+from checkvalve.approvals import audit
+from checkvalve.approvals.clock import Clock, system_clock
+from checkvalve.approvals.errors import CredentialError, QueueError
+from checkvalve.approvals.store import Store
+from checkvalve.approvals.tables import reviewers
+from checkvalve.filters.strictjson import JSON
+
+_PREFIX: Final = "cvr"  # recognisable, so that secret scanners can find a lost one
+_SELECTOR_BYTES: Final = 8
+_SECRET_BYTES: Final = 32
+_MAX_NAME: Final = 100
+_MAX_TOKEN: Final = 200  # nothing longer was ever issued; do not hash a megabyte
+_REMEDY: Final = "use the token that `checkvalve approvals reviewer add` printed"
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewer:
+    """A person whose credential was checked. Only :meth:`Reviewers.authenticate` should make one."""
+
+    name: str
+    selector: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewerEntry:
+    """A line of the list of reviewers."""
+
+    name: str
+    added_by: str
+    added_at: int
+    disabled_at: int | None
+
+
+def folded(name: str) -> str:
+    """Return the spelling under which two names are one person."""
+    return unicodedata.normalize("NFKC", name).strip().casefold()
+
+
+class Reviewers:
+    """The reviewers in one store."""
+
+    def __init__(self, store: Store, clock: Clock = system_clock, hasher: argon2.PasswordHasher | None = None) -> None:
+        """Use ``hasher`` only to make tests fast; the default costs what argon2 recommends."""
+        self._store = store
+        self._clock = clock
+        self._hasher = hasher or argon2.PasswordHasher()
+        self._dummy = ""
+
+    def add(self, name: str, *, by: Reviewer | None = None) -> str:
+        """Add a reviewer and return the token, which is shown once and kept nowhere.
+
+        Raises:
+            CredentialError: there are reviewers already, and ``by`` is none of them.
+            QueueError: the name is empty, too long, not printable, or taken.
+        """
+        person = folded(name)
+        if not person or len(person) > _MAX_NAME or not person.isprintable():
+            raise QueueError(
+                "a reviewer needs a short printable name", remedy="use the name or address people know them by"
+            )
+        selector, secret = secrets.token_hex(_SELECTOR_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
+        hashed = self._hasher.hash(secret)
+        now = self._clock()
+        with self._store.write() as connection:
+            known = set(connection.execute(sa.select(reviewers.c.name)).scalars())
+            if by is not None:
+                self.require(connection, by)
+            elif known:
+                raise CredentialError("only a reviewer can add another one", remedy="give an existing reviewer's token")
+            if person in known:
+                raise QueueError("there is a reviewer of this name already", remedy="choose another name")
+            adder = by.name if by else "setup"
+            values = {"name": person, "selector": selector, "token_hash": hashed, "added_by": adder, "added_at": now}
+            connection.execute(sa.insert(reviewers).values(disabled_at=None, **values))
+            body: dict[str, JSON] = {"reviewer": person, "by": adder}
+            audit.append(connection, at=now, kind="reviewer.added", body=body)
+        return f"{_PREFIX}_{selector}_{secret}"
+
+    def authenticate(self, token: str) -> Reviewer:
+        """Return the reviewer whose token this is.
+
+        Raises:
+            CredentialError: it is nobody's, or that reviewer was disabled. The text does not say which.
+        """
+        prefix, _, rest = token.strip().partition("_")
+        selector, _, secret = rest.partition("_")
+        if prefix != _PREFIX or len(token) > _MAX_TOKEN or not token.isascii():
+            raise CredentialError("this is not a reviewer's token", remedy=_REMEDY)
+        with self._store.read() as connection:
+            query = sa.select(reviewers).where(reviewers.c.selector == selector, reviewers.c.disabled_at.is_(None))
+            row = connection.execute(query).one_or_none()
+        try:
+            self._hasher.verify(row.token_hash if row else self._nobody(), secret)
+        except argon2.exceptions.VerificationError:
+            row = None
+        except argon2.exceptions.InvalidHashError as error:
+            raise CredentialError("the stored credential cannot be read", remedy="verify the audit log") from error
+        if row is None:
+            raise CredentialError("the credential was not accepted", remedy=_REMEDY)
+        return Reviewer(row.name, row.selector)
+
+    def _nobody(self) -> str:
+        """Return a hash to check unknown selectors against, so that they take as long as known ones."""
+        if not self._dummy:
+            self._dummy = self._hasher.hash(secrets.token_urlsafe(_SECRET_BYTES))
+        return self._dummy
+
+    def require(self, connection: sa.Connection, reviewer: Reviewer) -> None:
+        """Check again, inside the deciding transaction, that this reviewer still is one."""
+        query = sa.select(reviewers.c.selector).where(
+            reviewers.c.name == reviewer.name, reviewers.c.disabled_at.is_(None)
+        )
+        if connection.execute(query).scalar() != reviewer.selector:
+            raise CredentialError("the credential is no longer accepted", remedy=_REMEDY)
+
+    def disable(self, name: str, *, by: Reviewer) -> None:
+        """Take a reviewer's right to decide; what they decided stays on record."""
+        now = self._clock()
+        with self._store.write() as connection:
+            self.require(connection, by)
+            person = folded(name)
+            enabled = sa.update(reviewers).where(reviewers.c.name == person, reviewers.c.disabled_at.is_(None))
+            if connection.execute(enabled.values(disabled_at=now)).rowcount != 1:
+                raise QueueError("there is no such reviewer", remedy="list them: checkvalve approvals reviewer list")
+            audit.append(connection, at=now, kind="reviewer.disabled", body={"reviewer": person, "by": by.name})
+
+    def list(self) -> list[ReviewerEntry]:
+        """Return everybody who ever was a reviewer."""
+        columns = (reviewers.c.name, reviewers.c.added_by, reviewers.c.added_at, reviewers.c.disabled_at)
+        with self._store.read() as connection:
+            return [
+                ReviewerEntry(*row) for row in connection.execute(sa.select(*columns).order_by(reviewers.c.added_at))
+            ]
