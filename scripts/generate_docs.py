@@ -122,7 +122,7 @@ def _default(field: Any) -> str:
         return "*required*"
     value = field.get_default(call_default_factory=True)
     value = getattr(value, "value", value)
-    if value in ("", (), None, {}) or hasattr(value, "model_fields"):
+    if value in ("", (), None, {}) or hasattr(value, "model_dump"):
         return ""
     text = json.dumps(value)
     return f"`{text.strip(chr(34))}`"
