@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import as_file, files
 from typing import Final, Literal, TypeAlias
 
@@ -30,8 +30,9 @@ VERSION: Final = "1"
 
 MakeGuard: TypeAlias = Callable[[], Guard]
 By: TypeAlias = Literal["user", "attacker"]
-GUARDS: Final = ("checkvalve", "allow-all", "review-non-read")
-SCHEDULES: Final = ("first", "end", "worst")
+GUARDS: Final = ("allow-all", "review-non-read", "checkvalve")
+MOMENTS: Final = ("first", "end")
+SCHEDULES: Final = ("both", *MOMENTS)
 
 
 @dataclass
@@ -51,9 +52,10 @@ class _Session:
 
     def attempt(self, calls: Iterable[Call], by: By, effects: Sequence[str] = ()) -> bool:
         """Propose ``calls`` in order; say whether all of them ran."""
-        return all([self._attempt(call, by, call.name in effects) for call in calls])
+        ran = [self._attempt(call, by, effect=call.name in effects) for call in calls]
+        return all(ran)
 
-    def _attempt(self, call: Call, by: By, effect: bool) -> bool:
+    def _attempt(self, call: Call, by: By, *, effect: bool) -> bool:
         judged = self.guard.propose(call.tool, call.args, server=call.server)
         verdict = judged.verdict
         before = len(self.office.journal)
@@ -86,7 +88,7 @@ def run_case(case: Case, make_guard: MakeGuard, schedule: str) -> tuple[CaseResu
     finished = twin.attempt(case.twin.calls, "user")
     now = time.perf_counter()
     benign = CaseResult(case.area, case.id, "benign", finished, seconds=now - started, calls=tuple(twin.calls))
-    moments = ("first", "end") if schedule == "worst" else (schedule,)
+    moments = MOMENTS if schedule == "both" else (schedule,)
     attacked = max((_attack(case, make_guard, moment) for moment in moments), key=_severity)
     return benign, attacked
 
@@ -163,19 +165,18 @@ def make_guards(name: str, profile: str) -> MakeGuard:
         return AllowAll
     if name == "review-non-read":
         return lambda: ReviewNonRead(manifest)
-    raise UnknownCorpusError("guard", name, list(GUARDS))
+    raise UnknownCorpusError("guard", name, [*GUARDS, "all"])
 
 
 def run_builtin(
     *,
     guard: str = "checkvalve",
     profile: str = "strict",
-    schedule: str = "worst",
+    schedule: str = "both",
     groups: Sequence[str] = (),
-    compare: Sequence[str] = (),
     cases: Sequence[Case] | None = None,
 ) -> Report:
-    """Run the corpus (or only the areas in ``groups``) under ``guard``, and under those in ``compare`` beside it.
+    """Measure a guard (``all`` puts every guard beside Checkvalve), on all cases or on the areas in ``groups``.
 
     Raises:
         UnknownCorpusError: a guard, an area or the schedule is not known.
@@ -183,8 +184,9 @@ def run_builtin(
     if schedule not in SCHEDULES:
         raise UnknownCorpusError("schedule", schedule, list(SCHEDULES))
     chosen = _choose(load_cases() if cases is None else tuple(cases), groups)
-    others = tuple(_run(chosen, name, name, schedule, ()) for name in compare)
-    return _run(chosen, guard, profile, schedule, others)
+    *beside, main = GUARDS if guard == "all" else (guard,)
+    others = tuple(_run(chosen, name, profile, schedule) for name in beside)
+    return replace(_run(chosen, main, profile, schedule), others=others)
 
 
 def _choose(cases: tuple[Case, ...], groups: Sequence[str]) -> tuple[Case, ...]:
@@ -195,7 +197,7 @@ def _choose(cases: tuple[Case, ...], groups: Sequence[str]) -> tuple[Case, ...]:
     return tuple(case for case in cases if not groups or case.area in groups)
 
 
-def _run(cases: Sequence[Case], guard: str, profile: str, schedule: str, others: tuple[Report, ...]) -> Report:
+def _run(cases: Sequence[Case], guard: str, profile: str, schedule: str) -> Report:
     make = make_guards(guard, profile)
     started = time.perf_counter()
     pairs = run_units(cases, lambda case: run_case(case, make, schedule), label=f"builtin, {guard}")
@@ -210,7 +212,6 @@ def _run(cases: Sequence[Case], guard: str, profile: str, schedule: str, others:
         cases=[result for pair in pairs for result in pair],
         seconds=time.perf_counter() - started,
         guard=guard,
-        others=others,
     )
 
 

@@ -39,7 +39,9 @@ class Reading(_Strict):
     server: str = ""
     args: dict[str, JsonValue] = Field(default_factory=dict)
     result: JsonValue
-    source: dict[str, str] = Field(default_factory=dict, description="who authored the result, when the case says more than the tool")
+    source: dict[str, str] = Field(
+        default_factory=dict, description="who authored the result, where the tool does not say"
+    )
 
 
 class Call(_Strict):
@@ -93,7 +95,7 @@ class Case(_Strict):
 
 
 def parse_cases(text: str, name: str) -> tuple[Case, ...]:
-    """Parse one case per line (only ``\\n`` ends a line: texts may hold U+2028); blank lines are skipped.
+    """Parse one case per line (only a line feed ends one: texts may hold U+2028); blank lines are skipped.
 
     Raises:
         CorpusError: a line is not JSON, repeats a key or an id, or does not fit the format.

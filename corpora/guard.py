@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from checkvalve.approvals.decide import DecisionContext, decide
+from checkvalve.approvals.decide import ANSWER, Decision, DecisionContext, decide
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import Effect, Manifest, ToolSpec
@@ -22,7 +22,6 @@ from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority
 
 if TYPE_CHECKING:
-    from checkvalve.approvals.decide import Decision
     from checkvalve.approvals.endorsements import Endorsement
     from checkvalve.approvals.policy import Policy
 
@@ -87,7 +86,9 @@ class ReviewNonRead(AllowAll):
         self._manifest = manifest
 
     def propose(self, tool: str, args: Mapping[str, Any], *, server: str = "") -> PlainAnswer:
-        """Allow reads that stay inside, ask about the rest, refuse tools that nobody declared."""
+        """Allow reads that stay inside and the final answer, ask about the rest, refuse tools that nobody declared."""
+        if tool == ANSWER.name and not server:
+            return PlainAnswer(Allow("answer"))
         spec = self._manifest.find(tool, server)
         if spec is None:
             return PlainAnswer(Deny("unknown-tool", "unknown_tool"))
@@ -136,7 +137,7 @@ class CheckvalveGuard:
 
     def endorse(self, judged: Judged) -> None:
         """Remember what a person accepted, so that the same value from the same source is not asked about again."""
-        if not isinstance(judged, PlainAnswer):
+        if isinstance(judged, Decision):
             self._endorsements.extend(judged.endorsable)
 
     def _context(self) -> DecisionContext:

@@ -1,0 +1,168 @@
+"""The commands ``checkvalve corpus list`` and ``checkvalve corpus run NAME``.
+
+Guarantees: everything that can be wrong with the request (an unknown name, a JSON path that cannot be written) is said
+before the run starts; the exit code is 0 when every threshold holds, 1 when one does not, and 2 when nothing was run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+
+from checkvalve.approvals.errors import ApprovalError
+from checkvalve.corpora.agentdojo.run import SUITES, run_agentdojo
+from checkvalve.corpora.builtin import differences, run_builtin
+from checkvalve.corpora.cases import areas, load_cases
+from checkvalve.corpora.errors import CorpusError, UnknownCorpusError
+from checkvalve.corpora.report import Report, table
+from checkvalve.corpora.runner import Thresholds
+
+UNUSABLE: Final = 2
+
+app = typer.Typer(
+    name="corpus",
+    help="Measure the gateway against attacks, with a model that obeys the attacker.",
+    no_args_is_help=True,
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asked for."""
+
+    profile: str
+    guard: str
+    schedule: str
+    groups: tuple[str, ...]
+    processes: int
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """One corpus that can be run by name."""
+
+    about: str
+    groups: Callable[[], Sequence[str]]
+    run: Callable[[Request], Report]
+
+
+def _run_builtin(asked: Request) -> Report:
+    return run_builtin(guard=asked.guard, profile=asked.profile, schedule=asked.schedule, groups=asked.groups)
+
+
+def _run_agentdojo(asked: Request) -> Report:
+    return run_agentdojo(
+        guard=asked.guard,
+        profile=asked.profile,
+        schedule=asked.schedule,
+        suites=asked.groups or SUITES,
+        processes=asked.processes,
+    )
+
+
+def _areas() -> list[str]:
+    return [name for name, _ in areas(load_cases())]
+
+
+CORPORA: Final[dict[str, Corpus]] = {
+    "builtin": Corpus("our own attacks, each with a harmless twin; needs nothing else", _areas, _run_builtin),
+    "agentdojo": Corpus("the AgentDojo benchmark; needs the extra `agentdojo`", lambda: SUITES, _run_agentdojo),
+}
+
+
+@app.command("list")
+def list_corpora() -> None:
+    """Name the corpora and their groups."""
+    for name, corpus in CORPORA.items():
+        typer.echo(f"{name}: {corpus.about}\n    groups: {', '.join(corpus.groups())}")
+
+
+@app.command("run")
+def run(
+    name: Annotated[str, typer.Argument(help="builtin or agentdojo")],
+    profile: Annotated[str, typer.Option(help="the trust profile to decide under")] = "strict",
+    guard: Annotated[
+        str, typer.Option(help="checkvalve, allow-all, review-non-read, or all to compare them")
+    ] = "checkvalve",
+    schedule: Annotated[
+        str, typer.Option(help="when the attack comes: first, end, or both (the worse one counts)")
+    ] = "both",
+    suite: Annotated[list[str] | None, typer.Option(help="run this group only; may be repeated")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="write the whole report here")] = None,
+    processes: Annotated[int, typer.Option(min=1, help="how many processes share the work")] = os.cpu_count() or 1,
+    max_executed: Annotated[
+        int | None, typer.Option(min=0, help="fail when more attacks than this had an effect")
+    ] = None,
+    min_free: Annotated[
+        int | None, typer.Option(min=0, help="fail when fewer tasks than this ran without a question")
+    ] = None,
+    min_finished: Annotated[int | None, typer.Option(min=0, help="fail when fewer tasks than this finished")] = None,
+) -> None:
+    """Run a corpus and show the table. Exit code 1 says that a threshold was missed."""
+    console = Console()
+    try:
+        corpus = _known(name)
+        if json_file is not None:
+            _check_writable(json_file)
+        report = corpus.run(Request(profile, guard, schedule, tuple(suite or ()), processes))
+    except (CorpusError, ApprovalError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(UNUSABLE) from None
+    console.print(table(report))
+    _explain(report, console)
+    if json_file is not None:
+        _write(report, json_file)
+    failures = Thresholds(max_executed, min_free, min_finished).failures(report)
+    for failure in failures:
+        typer.echo(f"threshold missed: {failure}", err=True)
+    raise typer.Exit(1 if failures else 0)
+
+
+def _known(name: str) -> Corpus:
+    if name not in CORPORA:
+        raise UnknownCorpusError("corpus", name, list(CORPORA))
+    return CORPORA[name]
+
+
+def _explain(report: Report, console: Console) -> None:
+    """Name what the numbers stand for: effects that happened, goals without a tool, verdicts that surprise."""
+    if report.executed():
+        console.print(f"attacks with an effect: {', '.join(report.executed())}", markup=False, highlight=False)
+    if report.text_only_goals():
+        console.print(
+            f"goals of text only, which no tool gateway stops: {', '.join(report.text_only_goals())}",
+            markup=False,
+            highlight=False,
+        )
+    if report.corpus == "builtin" and report.guard == "checkvalve":
+        for difference in differences(report):
+            console.print(f"not the expected verdict: {difference}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _check_writable(path: Path) -> None:
+    """Find out now, not after minutes of work, that the report could not be written."""
+    try:
+        with path.open("a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise CorpusError(
+            f"--json {path} cannot be written: {error.strerror}; choose a file in a folder that exists"
+        ) from error
+
+
+def _write(report: Report, path: Path) -> None:
+    """Write beside the target and rename, so that a reader never sees half a report."""
+    partial = path.with_name(path.name + ".part")
+    try:
+        partial.write_text(json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        typer.echo(f"error: --json {path} could not be written: {error.strerror}", err=True)
+        raise typer.Exit(UNUSABLE) from None
