@@ -135,13 +135,18 @@ def _validate(text: str, schema: cedarpy.Schema, rules: Mapping[str, Rule], name
     result = cedarpy.validate_policies(text, schema)
     if result.validation_passed:
         return
-    found = sorted(
-        (rules[error.policy_id].line if error.policy_id in rules else 0, error.policy_id, error.error)
+    found = sorted(  # "unable to find" follows from another error of the same rule, so it comes last
+        (
+            rules[error.policy_id].line if error.policy_id in rules else 0,
+            "unable to find" in error.error,
+            error.policy_id,
+            error.error,
+        )
         for error in result.errors
     )
     if not found:
         raise PolicyError("does not validate against the schema", file=name)
-    line, policy_id, message = found[0]
+    line, _, policy_id, message = found[0]
     rule = rules.get(policy_id)
     raise PolicyError(
         message.removeprefix(f"for policy `{policy_id}`, ")

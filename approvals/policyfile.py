@@ -36,7 +36,7 @@ _TOKEN: Final = re.compile(r'//[^\n]*+|"(?:[^"\\]++|\\.)*+"?|;|[^\s;"/]++|/', re
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. ``decision`` is ``deny`` for a ``forbid``; ``reason``, ``remedy``, ``description`` are its annotations."""
+    """One rule. ``decision`` is ``deny`` for a ``forbid``; the last three are annotations for people."""
 
     id: str
     decision: Literal["allow", "review", "deny"]
