@@ -15,6 +15,7 @@ from checkvalve.approvals import audit, moves
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.outcome import Ending
+from checkvalve.approvals.ownership import Owner
 from checkvalve.approvals.records import Proposal, State, idempotency_key
 from checkvalve.approvals.tables import attempts, grants
 from checkvalve.filters.strictjson import JSON
@@ -65,7 +66,7 @@ def claim(
         proposal,
         State.EXECUTING,
         at=at,
-        by=f"executor:{owner}",
+        by=worker(owner),
         code="retry_of_read" if again else "intent",
     )
     step("claim:moved")
@@ -103,6 +104,12 @@ def claim(
     return attempt
 
 
+def worker(owner: str) -> str:
+    """Return the short name of an owner for the record; the intent event has the whole one."""
+    who = Owner.parse(owner)
+    return f"executor:{who.pid if who else 'unknown'}"
+
+
 def _use_grant(connection: sa.Connection, proposal: Proposal, *, at: int, again: bool) -> None:
     permit = sa.update(grants).where(grants.c.proposal_id == proposal.id, grants.c.digest == proposal.digest)
     permit = (
@@ -128,7 +135,7 @@ def finish(connection: sa.Connection, attempt: Attempt, ending: Ending, *, at: i
     proposal = moves.load(connection, attempt.proposal_id)
     details: dict[str, JSON] = {"fence": attempt.fence, "error": None if ending.error is None else ending.error["type"]}
     if kept.rowcount == 1 and proposal.state is State.EXECUTING:
-        by = f"executor:{attempt.owner}"
+        by = worker(attempt.owner)
         return moves.move(connection, proposal, ending.state, at=at, by=by, code=ending.code, details=details)
     late: dict[str, JSON] = {"ended": ending.state.value, "code": ending.code, **details}
     audit.append(connection, at=at, kind="attempt.late", subject=proposal.id, body=late)

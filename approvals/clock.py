@@ -24,6 +24,11 @@ def micros(span: timedelta) -> int:
     return span // _MICROSECOND
 
 
+def to_the_second(moment: int) -> str:
+    """Return ``moment`` for people: RFC 3339 in UTC without decimals."""
+    return (_EPOCH + timedelta(microseconds=moment)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def rfc3339(moment: int) -> str:
     """Return ``moment`` as RFC 3339 text in UTC, always with six decimals so that texts sort as times do."""
     when = _EPOCH + timedelta(microseconds=moment)

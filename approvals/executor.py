@@ -98,6 +98,10 @@ class Executor:
         """Turn every attempt whose owner is dead into ``unknown``, for a person to settle, and return those."""
         return self._claims.recover()
 
+    def look(self, proposal_id: str) -> Outcome:
+        """Return how a proposal stands, with its recorded result, and run nothing."""
+        return self._claims.look(proposal_id)
+
     def _succeeded(self, claim: Claim, value: JSON) -> Outcome:
         ending = returned(value)
         proposal = self._claims.record(claim, ending)

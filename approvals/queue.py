@@ -16,7 +16,7 @@ from checkvalve.approvals import endorsing, moves
 from checkvalve.approvals.clock import Clock, micros, system_clock
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.endorsements import Endorsement
-from checkvalve.approvals.errors import DigestError, NotAllowedError
+from checkvalve.approvals.errors import ConflictError, DigestError, NotAllowedError
 from checkvalve.approvals.intake import Intake
 from checkvalve.approvals.records import Proposal, State, from_row
 from checkvalve.approvals.requests import ActionRequest
@@ -81,13 +81,27 @@ class Queue:
         with self.store.write() as connection:
             return moves.close_overdue(connection, moves.load(connection, proposal_id), self.clock())
 
+    def find(self, prefix: str) -> Proposal:
+        """Return the one proposal whose id starts with ``prefix``.
+
+        Raises:
+            NotFoundError, ConflictError: no id, or several ids, start like this.
+        """
+        start = prefix.strip().casefold()
+        query = sa.select(proposals.c.id).where(proposals.c.id.startswith(start, autoescape=True)).limit(2)
+        with self.store.read() as connection:
+            found = connection.execute(query).scalars().all()
+        if len(start) < MIN_DIGEST or len(found) > 1:
+            raise ConflictError("this id is too short to name one proposal", remedy="give more of its characters")
+        return self.get(found[0] if found else start)
+
     def grant(self, proposal_id: str) -> moves.Grant | None:
         """Return the permit of a proposal, used or not."""
         with self.store.read() as connection:
             return moves.read_grant(connection, proposal_id)
 
     def list(self, states: Iterable[State] | None = None, *, thread: str = "") -> list[Proposal]:
-        """Return proposals, oldest first: all, or those in ``states`` and of ``thread``; overdue ones are closed first."""
+        """Return proposals, oldest first: all, or those in ``states`` and of ``thread``, after closing overdue ones."""
         self.sweep()
         query = sa.select(proposals).order_by(proposals.c.created_at, proposals.c.id)
         if states is not None:

@@ -16,6 +16,7 @@ import argon2
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit
+from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.errors import CredentialError, QueueError
 from checkvalve.approvals.store import Store
@@ -51,6 +52,11 @@ class ReviewerEntry:
 def folded(name: str) -> str:
     """Return the spelling under which two names are one person."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
+
+
+def credential_digest(selector: str, token_hash: str) -> str:
+    """Return what the log keeps of a credential: enough to notice a planted one, nothing to log in with."""
+    return digest([selector, token_hash])
 
 
 class Reviewers:
@@ -89,7 +95,7 @@ class Reviewers:
             adder = by.name if by else "setup"
             values = {"name": person, "selector": selector, "token_hash": hashed, "added_by": adder, "added_at": now}
             connection.execute(sa.insert(reviewers).values(disabled_at=None, **values))
-            body: dict[str, JSON] = {"reviewer": person, "by": adder}
+            body: dict[str, JSON] = {"reviewer": person, "by": adder, "credential": credential_digest(selector, hashed)}
             audit.append(connection, at=now, kind="reviewer.added", body=body)
         return f"{_PREFIX}_{selector}_{secret}"
 

@@ -1,0 +1,104 @@
+"""``checkvalve audit``: read the log, keep its head elsewhere, and verify it.
+
+Exit codes of ``verify``: 0 everything agrees; 1 it was tampered with; 2 it cannot be told (no database, no head file).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.text import Text
+
+from checkvalve.approvals import audit
+from checkvalve.approvals.card import events_table
+from checkvalve.approvals.errors import ApprovalError
+from checkvalve.approvals.render import neutralise
+from checkvalve.approvals.store import Store
+from checkvalve.approvals.terminal import AsJson, console, stop
+from checkvalve.approvals.verify import VerifyReport, format_head, parse_head, verify
+
+TAMPERED: Final = 1
+CANNOT_TELL: Final = 2
+_SHOWN: Final = 50
+
+
+@contextmanager
+def _opened(open_store: Callable[[], Store], code: int) -> Iterator[Store]:
+    try:
+        with open_store() as store:
+            yield store
+    except ApprovalError as error:
+        stop(f"error: {error}", code)
+
+
+def audit_app(open_store: Callable[[], Store]) -> typer.Typer:
+    """Return the commands over the store that ``open_store`` opens; they close it again."""
+    app = typer.Typer(help="Read and verify the log of decisions and effects.", no_args_is_help=True)
+
+    @app.command("verify")
+    def verify_(
+        *,
+        head: Annotated[Path | None, typer.Option(help="A file with a head that `audit head` printed earlier.")] = None,
+        as_json: AsJson = False,
+    ) -> None:
+        """Check the chain of events, the tables against it, and both against a saved head."""
+        saved = None
+        if head is not None:
+            try:
+                saved = parse_head(head.read_text(encoding="utf-8"))
+            except (OSError, ValueError) as error:
+                stop(f"cannot tell: {error}", CANNOT_TELL)
+        with _opened(open_store, CANNOT_TELL) as store:
+            report = verify(store, saved=saved)
+        if as_json:
+            typer.echo(json.dumps(report.to_json(), indent=2))
+        else:
+            _explain(report, saved=saved is not None)
+        raise typer.Exit(0 if report.ok else TAMPERED)
+
+    @app.command("head")
+    def head_() -> None:
+        """Print the head of the log: keep it where the gateway's user cannot write."""
+        with _opened(open_store, CANNOT_TELL) as store:
+            typer.echo(format_head(audit.head(store)))
+
+    @app.command()
+    def show(
+        *,
+        subject: Annotated[str, typer.Option(help="Only events of this proposal (the whole id).")] = "",
+        after: Annotated[int, typer.Option(min=0, help="Only events after this number.")] = 0,
+        limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = _SHOWN,
+        as_json: AsJson = False,
+    ) -> None:
+        """Print events in order."""
+        with _opened(open_store, 1) as store, store.read() as connection:
+            events = list(audit.read_events(connection, subject=subject, after=after, limit=limit + 1))
+        shown = events[:limit]
+        if as_json:
+            typer.echo(json.dumps([event.to_json() for event in shown], indent=2))
+        else:
+            console().print(events_table(shown))
+        if len(events) > limit:
+            console(stderr=True).print(f"more events follow; --after {shown[-1].seq} shows them")
+
+    return app
+
+
+def _explain(report: VerifyReport, *, saved: bool) -> None:
+    out = console()
+    for finding in report.findings:
+        out.print(Text(neutralise(f"{finding.code}: {finding.text}")))
+    if report.more:
+        out.print(f"and {report.more} more findings")
+    if not report.ok:
+        out.print("TAMPERED: the log or the tables are not what was written")
+        return
+    out.print(f"ok: {report.events} events agree with each other and with the tables")
+    typer.echo(format_head(report.head))
+    if not saved:
+        out.print("a cut at the end is found only against a saved head: `audit head`, `audit verify --head FILE`")

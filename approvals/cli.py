@@ -1,0 +1,165 @@
+"""The terminal's review surface: ``checkvalve approvals``. Looking is free, deciding takes a reviewer's credential.
+
+Exit codes: 0 done; 1 refused, with the reason; 2 no decision was made (no terminal, end of input, interrupted).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from checkvalve.approvals import audit
+from checkvalve.approvals.card import card, digest_hex
+from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.moves import conflict
+from checkvalve.approvals.queue import MIN_DIGEST, Queue
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.render import neutralise
+from checkvalve.approvals.reviewer_command import reviewer_app
+from checkvalve.approvals.terminal import (
+    NO_DECISION,
+    AsJson,
+    Id,
+    Note,
+    Token,
+    TokenFile,
+    ask,
+    console,
+    opened,
+    print_all,
+    prove,
+    stop,
+)
+
+
+def approvals_app(open_queue: Callable[[], Queue]) -> typer.Typer:
+    """Return the commands over the queue that ``open_queue`` opens; they close it again."""
+    app = typer.Typer(help="See and decide the calls that wait for a person.", no_args_is_help=True)
+    _add_looking(app, open_queue)
+    _add_deciding(app, open_queue)
+    app.add_typer(reviewer_app(open_queue), name="reviewer")
+    return app
+
+
+def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
+    @app.command("list")
+    def list_(
+        *,
+        state: Annotated[list[State] | None, typer.Option(help="States to list; pending ones by default.")] = None,
+        everything: Annotated[bool, typer.Option("--all", help="List every state.")] = False,
+        thread: Annotated[str, typer.Option(help="Only this thread.")] = "",
+        as_json: AsJson = False,
+    ) -> None:
+        """List the calls that wait for a decision."""
+        states = None if everything else state or [State.PENDING]
+        with opened(open_queue) as queue:
+            print_all(queue.list(states, thread=thread), as_json=as_json, empty="nothing waits here")
+
+    @app.command()
+    def unknown(*, as_json: AsJson = False) -> None:
+        """List the calls whose outcome nobody knows; look at their effect, then settle them."""
+        with opened(open_queue) as queue:
+            print_all(queue.list([State.UNKNOWN]), as_json=as_json, empty="no outcome is unknown")
+
+    @app.command()
+    def show(
+        proposal_id: Id,
+        *,
+        full: Annotated[bool, typer.Option("--full", help="Show long values from end to end.")] = False,
+        raw: Annotated[bool, typer.Option("--bytes", help="Show the canonical bytes that were decided.")] = False,
+        as_json: AsJson = False,
+    ) -> None:
+        """Show one call: arguments with their origins, rule, reason, digest, history."""
+        with opened(open_queue) as queue:
+            proposal = queue.find(proposal_id)
+            if as_json:
+                typer.echo(json.dumps(proposal.to_json(), indent=2))
+            elif raw:
+                console().print(Text(neutralise(proposal.canonical.decode("utf-8", "replace")), overflow="fold"))
+            else:
+                _show(queue, proposal, full=full)
+
+    @app.command()
+    def recover(*, as_json: AsJson = False) -> None:
+        """Find calls whose process died while they ran, and mark their outcome as unknown."""
+        with opened(open_queue) as queue:
+            print_all(Executor(queue).recover(), as_json=as_json, empty="no call was left behind")
+
+
+def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
+    @app.command()
+    def approve(
+        context: typer.Context,
+        proposal_id: Id,
+        *,
+        digest: Annotated[
+            str,
+            typer.Option(help=f"At least {MIN_DIGEST} characters of the digest you were shown; else you are asked."),
+        ] = "",
+        endorse: Annotated[bool, typer.Option(help="Also accept the shown values for the rest of the task.")] = True,
+        note: Note = "",
+        token: Token = None,
+        token_file: TokenFile = None,
+    ) -> None:
+        """Let exactly the call that you were shown run, once."""
+        with opened(open_queue) as queue:
+            proposal = queue.find(proposal_id)
+            if proposal.state is not State.PENDING:
+                raise conflict(proposal)
+            if not digest:
+                _show(queue, proposal, full=False)
+                digest = ask(f"Type the first {MIN_DIGEST} characters of the digest to approve, nothing to leave it")
+                if not digest:
+                    stop("no decision", NO_DECISION)
+            reviewer = prove(context, queue, token, token_file)
+            approved = queue.approve(proposal.id, reviewer, digest, endorse=endorse, note=note)
+            until = to_the_second(approved.execute_by or 0)
+            console().print(f"approved by {reviewer.name}: {digest_hex(approved)} may run once until {until}")
+            if approved.self_approved:
+                console().print("this is self-approval, and the record says so")
+
+    @app.command()
+    def reject(
+        context: typer.Context,
+        proposal_id: Id,
+        *,
+        code: Annotated[str, typer.Option(help="A stable word for programs.")] = "rejected",
+        reason: Annotated[str, typer.Option(help="Your own words, kept with the decision.")] = "",
+        token: Token = None,
+        token_file: TokenFile = None,
+    ) -> None:
+        """Refuse a call."""
+        with opened(open_queue) as queue:
+            proposal = queue.find(proposal_id)
+            reviewer = prove(context, queue, token, token_file)
+            queue.reject(proposal.id, reviewer, code, reason)
+            console().print(f"rejected by {reviewer.name}")
+
+    @app.command()
+    def settle(
+        context: typer.Context,
+        proposal_id: Id,
+        *,
+        done: Annotated[bool, typer.Option("--done/--not-done", help="Whether the effect happened.")],
+        note: Note = "",
+        token: Token = None,
+        token_file: TokenFile = None,
+    ) -> None:
+        """Say how an unknown outcome really ended, after looking."""
+        with opened(open_queue) as queue:
+            proposal = queue.find(proposal_id)
+            reviewer = prove(context, queue, token, token_file)
+            settled = queue.settle(proposal.id, reviewer, done=done, note=note)
+            console().print(f"{settled.state.value} by {reviewer.name}")
+
+
+def _show(queue: Queue, proposal: Proposal, *, full: bool) -> None:
+    with queue.store.read() as connection:
+        events = list(audit.read_events(connection, subject=proposal.id))
+    outcome = Executor(queue).look(proposal.id)
+    console().print(card(proposal, outcome=outcome, grant=queue.grant(proposal.id), events=events, full=full))

@@ -1,0 +1,93 @@
+"""What the terminal commands share: options, output that interprets nothing, and the proof of who decides."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from checkvalve.approvals.card import queue_table
+from checkvalve.approvals.errors import ApprovalError
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.render import neutralise
+from checkvalve.approvals.reviewers import Reviewer
+
+TOKEN_VARIABLE: Final = "CHECKVALVE_REVIEWER_TOKEN"  # noqa: S105  # the name, not a token
+NO_DECISION: Final = 2
+
+Id = Annotated[str, typer.Argument(help="The proposal's id, or its first characters.")]
+Token = Annotated[str | None, typer.Option("--token", envvar=TOKEN_VARIABLE, show_envvar=True, hidden=True)]
+TokenFile = Annotated[
+    Path | None, typer.Option(help=f"File with your token; else {TOKEN_VARIABLE}, else you are asked.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Note = Annotated[str, typer.Option(help="Your own words, kept with the decision.")]
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that never interprets what it prints."""
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+
+def stop(message: str, code: int) -> NoReturn:
+    """Say why on standard error, and end."""
+    console(stderr=True).print(Text(neutralise(message)))
+    raise typer.Exit(code)
+
+
+@contextmanager
+def opened(open_queue: Callable[[], Queue]) -> Iterator[Queue]:
+    """Give the queue, close its store, and turn every refusal into its message and exit code 1."""
+    try:
+        queue = open_queue()
+        try:
+            yield queue
+        finally:
+            queue.store.close()
+    except ApprovalError as error:
+        stop(f"error: {error}", 1)
+
+
+def ask(question: str, *, hide: bool = False) -> str:
+    """Ask the person at the terminal. No terminal, end of input or an interrupt are no decision."""
+    if not sys.stdin.isatty():
+        stop("no decision: there is no terminal to ask at", NO_DECISION)
+    try:
+        return str(typer.prompt(question, hide_input=hide, default="", show_default=False)).strip()
+    except (typer.Abort, EOFError, KeyboardInterrupt):
+        stop("no decision", NO_DECISION)
+
+
+def prove(context: typer.Context, queue: Queue, token: str | None, file: Path | None) -> Reviewer:
+    """Return the reviewer whose credential was given; without one there is no decision."""
+    source = context.get_parameter_source("token")
+    if token is not None and source is not None and source.name == "COMMANDLINE":
+        stop("no decision: a token on the command line can be read by every process; use --token-file", NO_DECISION)
+    if file is not None:
+        try:
+            token = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeError) as error:
+            stop(f"no decision: the token file cannot be read ({type(error).__name__})", NO_DECISION)
+    if not token:
+        token = ask("Your reviewer token", hide=True)
+    if not token:
+        stop("no decision: no credential was given", NO_DECISION)
+    return queue.reviewers.authenticate(token)
+
+
+def print_all(found: list[Proposal], *, as_json: bool, empty: str) -> None:
+    """Print proposals as a table, as JSON, or say that there are none."""
+    if as_json:
+        typer.echo(json.dumps([proposal.to_json() for proposal in found], indent=2))
+    elif found:
+        console().print(queue_table(found))
+    else:
+        console().print(empty)
