@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -198,6 +199,32 @@ def test_every_ignored_lint_rule_has_its_reason() -> None:
     entries = [line for line in block.splitlines() if line.strip().startswith('"')]
     assert entries
     assert all("#" in line for line in entries)
+
+
+def _wanted(names: list[str]) -> set[str]:
+    return {re.split(r"[\[<>=!~ ]", name)[0].lower().replace("_", "-") for name in names}
+
+
+def test_everything_imported_is_a_declared_dependency() -> None:
+    """A package that another one happens to bring is missing on the day that one stops bringing it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    core, extras = _wanted(project["dependencies"]), project["optional-dependencies"]
+    core.add("pydantic-core")  # pydantic pins its exact version
+    owners = packages_distributions()
+    wrong = []
+    for path in MODULES:
+        allowed = set(core)
+        if relative(path).startswith(("gateway/", "corpora/")):
+            allowed |= _wanted(extras["langchain"])
+        if relative(path).startswith("corpora/agentdojo/"):
+            allowed |= _wanted(extras["agentdojo"])
+        for line, name in imports(ast.parse(path.read_text(encoding="utf-8"))):
+            top = name.split(".")[0]
+            if top in sys.stdlib_module_names or top == "checkvalve":
+                continue
+            if not {owner.lower().replace("_", "-") for owner in owners.get(top, [top])} & allowed:
+                wrong.append(f"{relative(path)}:{line}: {top}")
+    assert not wrong
 
 
 def test_extras_are_what_the_documentation_names() -> None:
