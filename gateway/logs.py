@@ -18,7 +18,7 @@ from structlog.typing import FilteringBoundLogger
 from checkvalve.gateway.settings import Settings
 
 FIELDS: Final = frozenset(
-    (
+    (  # noqa: SIM905  # twenty words read better than twenty lines
         "approval call code count database effect error event level manifest mode origin plugin policy profile reason "
         "remedy rule state thread timestamp tool verdict"
     ).split()

@@ -1,0 +1,150 @@
+"""The composition root: from settings to the one set of parts that every surface of this process shares."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Final, Self
+
+from checkvalve.approvals.content import SqlContentStore
+from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.facts import PROFILES
+from checkvalve.approvals.manifest import load_manifest, manifest_digest
+from checkvalve.approvals.policy import Policy, load_policy
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.store import Store
+from checkvalve.approvals.toolspec import Manifest
+from checkvalve.gateway.errors import SettingsError
+from checkvalve.gateway.logs import configure_logs, get_logger
+from checkvalve.gateway.session import GuardSession
+from checkvalve.gateway.settings import LoadedSettings, Settings, database_file, load_settings
+
+MAX_SESSIONS: Final = 256
+"""Threads whose index is kept in memory; a further one is rebuilt from the store when it comes back."""
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """Everything a surface needs. Make one with :func:`build` or :func:`open_gateway`, and close it."""
+
+    settings: Settings
+    manifest: Manifest
+    policy: Policy
+    store: Store
+    queue: Queue
+    executor: Executor
+    content: SqlContentStore
+    manifest_digest: str
+    protected: tuple[str, ...]
+    _sessions: OrderedDict[tuple[str, str], GuardSession] = field(default_factory=OrderedDict, repr=False)
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    @property
+    def observing(self) -> bool:
+        """Say whether everything is decided and recorded, and nothing enforced."""
+        return self.settings.mode == "observe"
+
+    def session(self, thread: str, requester: str = "") -> GuardSession:
+        """Return the session of ``thread``, the same one while it is kept in memory."""
+        with self._lock:
+            session = self._sessions.pop((thread, requester), None) or GuardSession(self, thread, requester)
+            self._sessions[thread, requester] = session
+            while len(self._sessions) > MAX_SESSIONS:
+                self._sessions.popitem(last=False)
+            return session
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_queue(settings: Settings, *, create: bool = True) -> Queue:
+    """Open the store and return its queue: all that a reviewer's commands need."""
+    if not settings.database_url:
+        raise SettingsError("no database_url is set", "use load_settings(), which knows the default, or set it")
+    return Queue(
+        Store.open(settings.database_url, create=create),
+        decide_within=timedelta(seconds=settings.decide_within),
+        execute_within=timedelta(seconds=settings.execute_within),
+        single_user=settings.single_user,
+    )
+
+
+def build(
+    settings: Settings, *, settings_file: Path | None = None, on_step: Callable[[str], None] | None = None
+) -> Gateway:
+    """Build the gateway that ``settings`` describe.
+
+    Args:
+        settings: from :func:`load_settings`, or made by hand with at least ``manifest`` and ``database_url``.
+        settings_file: where they came from, so that no tool may touch the file.
+        on_step: called with the executor's steps, for tests that die there.
+
+    Raises:
+        SettingsError: no manifest is named, or the profile does not exist.
+        ApprovalError: manifest, policy or database cannot be used; the error says which and what to do.
+    """
+    if settings.manifest is None:
+        raise SettingsError("no manifest is set", "name the YAML file that declares the agent's tools: manifest = ...")
+    if settings.profile not in PROFILES:
+        raise SettingsError(f"there is no profile {settings.profile!r}", f"use one of: {', '.join(PROFILES)}")
+    configure_logs(settings)
+    manifest = load_manifest(settings.manifest)
+    policy = load_policy(settings.policy)
+    queue = open_queue(settings)
+    gateway = Gateway(
+        settings=settings,
+        manifest=manifest,
+        policy=policy,
+        store=queue.store,
+        queue=queue,
+        executor=Executor(queue, on_step=on_step),
+        content=SqlContentStore(queue.store),
+        manifest_digest=manifest_digest(manifest),
+        protected=_own_paths(settings, settings_file),
+    )
+    _announce(gateway)
+    return gateway
+
+
+def open_gateway(config: Path | None = None) -> Gateway:
+    """Load the settings (file and environment) and build the gateway they describe."""
+    loaded: LoadedSettings = load_settings(config)
+    return build(loaded.settings, settings_file=loaded.file)
+
+
+def _own_paths(settings: Settings, settings_file: Path | None) -> tuple[str, ...]:
+    """Return what no tool may touch: every file this gateway reads its rules from or keeps its records in."""
+    database = database_file(settings)
+    ours = [settings_file, settings.manifest, settings.policy, database]
+    if database is not None:
+        ours += [database.with_name(database.name + suffix) for suffix in ("-wal", "-shm")]
+    found = {str(path) for path in ours if path} | {str(path.resolve()) for path in ours if path}
+    return tuple(sorted(found))
+
+
+def _announce(gateway: Gateway) -> None:
+    log = get_logger()
+    known = {
+        "mode": gateway.settings.mode,
+        "profile": gateway.settings.profile,
+        "policy": gateway.policy.digest,
+        "manifest": gateway.manifest_digest,
+    }
+    if gateway.observing:
+        log.warning("OBSERVE MODE: calls are decided and recorded, and NOTHING IS STOPPED", **known)
+    else:
+        log.info("gateway ready", **known)

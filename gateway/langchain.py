@@ -1,0 +1,151 @@
+"""Checkvalve in front of an agent of LangChain's ``create_agent``: one middleware, guard mode.
+
+Put it **last** in the list of middleware, nearest to the tools, so that nothing rewrites a call after it was decided.
+Run the agent with ``durability="sync"`` and a checkpointer on disk, or a pause does not survive a crash. Each agent
+needs its own: an agent used as a tool of this one is not covered by this one's middleware.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any
+
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from checkvalve.approvals.errors import ApprovalError
+from checkvalve.gateway.app import Gateway
+from checkvalve.gateway.conversation import UserWords, messages_in, thread_of
+from checkvalve.gateway.errors import GatewayError, MissingExtraError
+from checkvalve.gateway.logs import get_logger
+from checkvalve.gateway.messages import user_message
+from checkvalve.gateway.toolgate import OnReview, ToolGate, idempotency_key
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+except ImportError as error:
+    raise MissingExtraError.for_extra("LangChain", "langchain") from error
+
+__all__ = ["CheckvalveMiddleware", "HostedToolError", "idempotency_key", "user_message"]
+
+
+class HostedToolError(GatewayError):
+    """The agent was given a tool that runs at the model provider, where no gateway stands in front of it."""
+
+
+class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+    """Decides every tool call before it runs, pauses for a person where one is needed, and runs it at most once."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        *,
+        user_words: UserWords = "declared",
+        system_prompt: str = "",
+        on_review: OnReview = "pause",
+        servers: Mapping[str, str] | None = None,
+        requester: str = "",
+    ) -> None:
+        """Guard one agent; the arguments are those of :class:`checkvalve.gateway.toolgate.ToolGate`."""
+        super().__init__()
+        self._gate = ToolGate(
+            gateway,
+            user_words=user_words,
+            system_prompt=system_prompt,
+            on_review=on_review,
+            servers=servers,
+            requester=requester,
+        )
+
+    def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Take in what the host has invoked the agent with: only here may a human turn be the user's own words."""
+        self._take_in(state, runtime, invoked=True)
+        return None
+
+    async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Do what :meth:`before_agent` does."""
+        self._take_in(state, runtime, invoked=True)
+        return None
+
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Take in what was written during the run, so that the next run does not mistake it for the user's words."""
+        self._take_in(state, runtime, invoked=False)
+        return None
+
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Do what :meth:`after_agent` does."""
+        self._take_in(state, runtime, invoked=False)
+        return None
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any] | AIMessage:
+        """Refuse tools that would run at the model provider."""
+        self._refuse_hosted(request)
+        return handler(request)
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any] | AIMessage:
+        """Do what :meth:`wrap_model_call` does."""
+        self._refuse_hosted(request)
+        return await handler(request)
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
+        """Decide one call, and run it once if it may run."""
+        result: ToolMessage | Command[Any] = self._gate.wrap(request, handler)
+        return result
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        """Do what :meth:`wrap_tool_call` does."""
+        result: ToolMessage | Command[Any] = await self._gate.awrap(request, handler)
+        return result
+
+    def _take_in(self, state: AgentState[Any], runtime: Runtime[Any], *, invoked: bool) -> None:
+        messages = messages_in(state)
+        info = runtime.execution_info
+        thread = thread_of(info.thread_id if info else None, messages)
+        if not thread:
+            return
+        try:
+            session = self._gate.conversation.session(thread)
+            session.load("")
+            self._gate.conversation.take_in(session, messages, invoked=invoked)
+        except ApprovalError as error:  # what was not taken in has no authority: each call is refused on its own
+            get_logger().error("gate.failed", error=type(error).__name__, remedy=error.remedy)
+
+    def _refuse_hosted(self, request: ModelRequest[Any]) -> None:
+        for name in _hosted(request):
+            if self._gate.gateway.observing:
+                get_logger().warning("OBSERVE MODE: a tool runs at the model provider, unseen", tool=name)
+                continue
+            raise HostedToolError(
+                f"the tool {name!r} runs at the model provider, where Checkvalve cannot stand in front of it",
+                "take it out of the agent's tools, or wrap it as a tool of your own",
+            )
+
+
+def _hosted(request: ModelRequest[Any]) -> Iterator[str]:
+    """Yield the names of tools that are no functions of the agent: the provider runs those."""
+    bound = getattr(request.model, "kwargs", None)
+    more = [places.get("tools") for places in (request.model_settings, bound) if isinstance(places, Mapping)]
+    offered = [*request.tools, *(tool for tools in more if isinstance(tools, list) for tool in tools)]
+    for tool in offered:
+        if isinstance(tool, BaseTool) or not isinstance(tool, Mapping) or _is_function(tool):
+            continue
+        yield str(tool.get("name") or tool.get("type") or "unnamed")
+
+
+def _is_function(tool: Mapping[str, Any]) -> bool:
+    """Say whether a tool given as a dictionary is a function that the agent itself runs."""
+    if tool.get("type") == "function":
+        return True
+    declared = isinstance(tool.get("input_schema") or tool.get("parameters"), Mapping)
+    return tool.get("type", "custom") == "custom" and declared and bool(tool.get("name"))

@@ -1,0 +1,293 @@
+"""One thread of a guarded agent: everything that entered its context, and the decision on each call it proposes.
+
+Guarantees: whatever entered is stored before it counts, so another process rebuilds the same index; a result counts
+for the calls of later turns only, because the calls of one turn were all written before any of them ran; text without
+a declared author has no authority.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from langchain_core.messages import BaseMessage
+
+from checkvalve.approvals.decide import Decision, DecisionContext, decide
+from checkvalve.approvals.facts import field_rules
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.toolspec import Idempotency, ToolSpec
+from checkvalve.approvals.verdicts import Deny, Verdict
+from checkvalve.filters.errors import HostileInputError
+from checkvalve.filters.index import AttributionIndex
+from checkvalve.filters.labels import CLEAN, UNKNOWN, Authority, Label, Readers, Source, Trust, join, user_label
+from checkvalve.filters.strictjson import JSON, check_value, parse_strict
+from checkvalve.gateway.messages import mark_of
+
+if TYPE_CHECKING:
+    from checkvalve.gateway.app import Gateway
+
+_CHUNK: Final = 60_000  # characters: four bytes each stay below the longest string of the strict JSON rules
+_WHOLE: Final = "$"  # the rule path of a result that is text, not structure
+_USED: Final = frozenset(
+    {State.APPROVED, State.EXECUTING, State.SUCCEEDED, State.FAILED, State.UNKNOWN, State.CONFIRMED_DONE}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call as a framework hands it over. ``turn`` names the model's message that proposed it."""
+
+    tool: str
+    args: Mapping[str, object]
+    id: str
+    server: str = ""
+    turn: str = ""
+    schema_digest: str | None = None
+
+
+class GuardSession:
+    """The guard of one thread. Safe to use from several threads of a process; the store serves several processes."""
+
+    def __init__(self, gateway: Gateway, thread: str, requester: str = "") -> None:
+        self.thread = thread
+        self._gateway = gateway
+        self._requester = requester
+        self._lock = threading.RLock()
+        self._index = AttributionIndex()
+        self._floor = 0  # everything up to this number of the history was taken in
+        self._above: set[int] = set()  # and these later ones, while a result of the present turn waits between them
+        self._label = CLEAN
+        self._known: set[str] = set()
+        self._delivered: set[str] = set()
+
+    def user_words(self, text: str, *, key: str, uri: str = "") -> None:
+        """Take in words that the host declares as the user's own. Quoted and pasted parts lose their authority."""
+        self._words(text, Authority.USER, key, uri)
+
+    def system_words(self, text: str, *, key: str) -> None:
+        """Take in the instructions of the deployer."""
+        self._words(text, Authority.SYSTEM, key, "")
+
+    def content(self, text: str, *, key: str, uri: str = "") -> None:
+        """Take in text whose author nobody declared: it instructs nobody."""
+        self._words(text, Authority.NONE, key, uri)
+
+    def model_text(self, text: str, *, key: str) -> None:
+        """Keep what the model wrote, under the join of all it had read. It is no origin of anything."""
+        self._store(key, "model", {"text": _clean(text)[:_CHUNK]}, self._label)
+
+    def knows(self, key: str) -> bool:
+        """Say whether this process has taken in ``key``; the store would take it only once anyway."""
+        return key in self._known
+
+    def learn(self, key: str) -> None:
+        """Remember that ``key`` was taken in."""
+        self._known.add(key)
+
+    def deliver_message(self, message: BaseMessage) -> None:
+        """Remember that the gateway itself handed out this message: when it comes back it is nothing new."""
+        mark = mark_of(message)
+        self._store(f"delivered:{mark}", "delivered", {"mark": mark}, CLEAN)
+        self._delivered.add(mark)
+
+    def delivered(self, mark: str) -> bool:
+        """Say whether the message with this mark came from the gateway, in this process or another."""
+        return mark in self._delivered
+
+    def load(self, turn: str) -> None:
+        """Take in what other processes have stored, without the results of ``turn``."""
+        with self._lock:
+            self._refresh(turn)
+
+    def result(self, call: Call, value: object, *, key: str, declared: bool = True) -> None:
+        """Take in what a call returned, one value at a time.
+
+        Args:
+            call: the call that was made, with the arguments that ran.
+            value: text or JSON. Text that is one JSON object or array is read as that, unless the manifest says that
+                the result as a whole is text.
+            key: names this value in the thread; the same key and value are taken in once.
+            declared: false for a result that did not come through the gateway: no field of it is trusted.
+        """
+        spec = self._gateway.manifest.find(call.tool, call.server) if declared else None
+        for number, part in enumerate(_readable(value, spec)):
+            item: dict[str, JSON] = {
+                "tool": call.tool,
+                "server": call.server,
+                "call": call.id,
+                "turn": call.turn,
+                "args": _arguments(call.args),
+                "declared": declared,
+                "value": part,
+            }
+            self._store(f"{key}/{number}", "result", item, self._label_of(spec))
+
+    def propose(self, call: Call, refuse: Deny | None = None) -> Proposal:
+        """Decide ``call`` and record the verdict; ``refuse`` is a verdict that the surface has already reached.
+
+        Raises:
+            HostileInputError: the call cannot be parsed; there is nothing to record, and nothing may run.
+            ApprovalError: the store failed; nothing may run.
+        """
+        request = self._request(call)
+        with self._lock:
+            decision = self._decide(request, call)
+            if refuse is not None:
+                decision = replace(decision, verdict=refuse, rules=(refuse.rule, *decision.rules), endorsable=())
+            spec = self._gateway.manifest.find(call.tool, call.server)
+            return self._gateway.queue.propose(
+                request,
+                decision,
+                mode=self._gateway.settings.mode,
+                idempotency=spec.idempotency if spec else Idempotency.NONE,
+            )
+
+    def revalidation(self, call: Call) -> Callable[[], Verdict]:
+        """Return the check to run right before the effect: the same decision, over what is known then."""
+
+        def check() -> Verdict:
+            with self._lock:
+                return self._decide(self._request(call), call).verdict
+
+        return check
+
+    def _request(self, call: Call) -> ActionRequest:
+        return ActionRequest.build(
+            call.tool,
+            dict(call.args),
+            server=call.server,
+            thread=self.thread,
+            call_id=call.id,
+            requester=self._requester,
+        )
+
+    def _decide(self, request: ActionRequest, call: Call) -> Decision:
+        self._refresh(call.turn)
+        rows = [row for row in self._gateway.queue.list(thread=self.thread) if row.call_id != call.id]
+        gateway = self._gateway
+        context = DecisionContext(
+            manifest=gateway.manifest,
+            policy=gateway.policy,
+            index=self._index,
+            profile=gateway.settings.profile,
+            endorsements=gateway.queue.endorsements(self.thread),
+            requester=self._requester,
+            calls_so_far=Counter(row.tool for row in rows if row.state in _USED),
+            questions_so_far=sum(row.verdict_name == "review" for row in rows),
+            observed_schema_digest=call.schema_digest,
+            protected=gateway.protected,
+        )
+        return decide(request, context)
+
+    def _words(self, text: str, authority: Authority, key: str, uri: str) -> None:
+        if key in self._known:
+            return
+        text = _clean(text)
+        if len(text) > _CHUNK:
+            authority = Authority.NONE  # nobody types this much: it was pasted or assembled
+        label = UNKNOWN if authority is Authority.NONE else _speaker(authority, uri)
+        for number, part in enumerate(_chunks(text)):
+            item: dict[str, JSON] = {"text": part, "authority": authority.name, "uri": uri}
+            self._store(f"{key}/{number}", "words", item, label)
+        self._known.add(key)
+
+    def _store(self, key: str, kind: str, value: dict[str, JSON], label: Label) -> None:
+        self._gateway.content.append_item(self.thread, key, kind, value, label)
+
+    def _refresh(self, turn: str) -> None:
+        """Bring the index up to what the store holds, without the results of the turn that is being decided."""
+        waiting = False
+        for item in self._gateway.content.items(self.thread, after=self._floor):
+            value = item.value if isinstance(item.value, dict) else {}
+            if item.seq not in self._above and item.kind == "result" and turn and value.get("turn") == turn:
+                waiting = True
+                continue
+            if item.seq not in self._above:
+                self._known.add(item.key.rpartition("/")[0] or item.key)
+                self._apply(item.kind, value)
+                if item.kind != "delivered":
+                    self._label = self._label.join(item.label)
+            if waiting:
+                self._above.add(item.seq)
+            else:
+                self._floor = item.seq
+                self._above.discard(item.seq)
+
+    def _apply(self, kind: str, value: Mapping[str, JSON]) -> None:
+        if kind == "words":
+            authority = Authority[str(value["authority"])]
+            self._index.add_words(str(value["text"]), authority=authority, uri=str(value["uri"]))
+        elif kind == "delivered":
+            self._delivered.add(str(value["mark"]))
+        elif kind == "result":
+            manifest = self._gateway.manifest
+            spec = manifest.find(str(value["tool"]), str(value["server"])) if value["declared"] else None
+            args = value["args"]
+            self._index.add_result(
+                value["value"],
+                tool=str(value["tool"]),
+                call=str(value["call"]),
+                args=args if isinstance(args, dict) else {},
+                rules=field_rules(spec, manifest) if spec else (),
+            )
+
+    def _label_of(self, spec: ToolSpec | None) -> Label:
+        if spec is None:
+            return UNKNOWN
+        rules = field_rules(spec, self._gateway.manifest)
+        return join(Label(rule.trust, Authority.NONE, rule.readers) for rule in rules)
+
+
+def _speaker(authority: Authority, uri: str) -> Label:
+    if authority is Authority.USER:
+        return user_label(uri=uri)
+    return Label(Trust.AUTHORITATIVE, Authority.SYSTEM, Readers.everyone(), frozenset({Source("system", uri)}))
+
+
+def refusal(error: HostileInputError) -> Deny:
+    """Return the verdict on a call that could not be parsed. It repeats nothing of the call."""
+    return Deny("hostile-input", error.code, "give well-formed arguments of reasonable size")
+
+
+def _readable(value: object, spec: ToolSpec | None) -> Iterator[JSON]:
+    """Yield ``value`` as JSON, structure first; what the strict rules refuse is kept as pieces of text."""
+    is_text = spec is not None and any(field.path == _WHOLE for field in spec.result)
+    if isinstance(value, str):
+        if not is_text and value.lstrip()[:1] in {"{", "["}:
+            try:
+                yield parse_strict(value)
+            except HostileInputError:
+                pass
+            else:
+                return
+        yield from _chunks(_clean(value))
+        return
+    try:
+        yield check_value(value)
+    except HostileInputError:
+        yield from _chunks(_clean(json.dumps(value, default=repr)))
+
+
+def _arguments(args: Mapping[str, object]) -> JSON:
+    try:
+        return check_value(dict(args))
+    except HostileInputError:
+        return {}
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _chunks(text: str) -> Iterator[str]:
+    yield text[:_CHUNK]
+    for start in range(_CHUNK, len(text), _CHUNK):
+        yield text[start : start + _CHUNK]
+
+
+__all__ = ["Call", "GuardSession", "refusal"]

@@ -1,0 +1,134 @@
+"""One call on its way through the gate: what was asked, what was decided, what came back."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.config import get_config
+from langgraph.errors import GraphBubbleUp
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from pydantic import BaseModel
+
+from checkvalve.approvals.errors import OutcomeUnknownError
+from checkvalve.approvals.manifest import schema_digest
+from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.toolspec import Manifest
+from checkvalve.filters.strictjson import JSON
+from checkvalve.gateway.conversation import call_name, messages_in, thread_of, turn_of
+from checkvalve.gateway.messages import ToolResult, messages_of, pack, values_of
+from checkvalve.gateway.session import Call, GuardSession
+
+_CHECKPOINTER: Final = "__pregel_checkpointer"  # the test of pausing without one fails when LangGraph renames it
+
+
+@dataclass
+class Ticket:
+    """A proposed call with its session and its record; ``started`` is set right before the tool is entered."""
+
+    request: ToolCallRequest
+    session: GuardSession
+    call: Call
+    proposal: Proposal
+    started: bool = False
+    paused: GraphBubbleUp | None = None
+    returned: Any = None
+    opened: float = field(default_factory=time.monotonic)
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """The tool and the call id that a reply has to carry."""
+        return name_of(self.request)
+
+    def names(self) -> dict[str, str]:
+        """Return what a log line says of this call."""
+        return {
+            "tool": self.call.tool,
+            "approval": self.proposal.id,
+            "thread": self.session.thread,
+            "call": self.call.id,
+        }
+
+    def start(self, args: dict[str, JSON]) -> ToolCallRequest:
+        """Return the request to run: with the arguments of the record, whatever the conversation says by now."""
+        self.started = True
+        return self.request.override(tool_call={**self.request.tool_call, "args": args})
+
+    def ran(self, result: ToolResult) -> JSON:
+        """Keep what the tool returned, as it will be handed on, and return the form to record."""
+        self.returned, record = pack(result)
+        return record
+
+    def interrupted(self, pause: GraphBubbleUp) -> OutcomeUnknownError:
+        """Return the error for a tool that paused the graph in the middle of its work.
+
+        It may have done part of it. A tool declared to only read is entered again when the graph is resumed; any
+        other is not, and its outcome is unknown.
+        """
+        self.paused = pause
+        return OutcomeUnknownError(
+            "the tool paused the graph", remedy="declare `idempotency: read` if it may run again"
+        )
+
+    def record(self, result: ToolResult) -> None:
+        """Take the result in as content. What a tool says when it fails was not written by its data source."""
+        for number, message in enumerate(messages_of(result)):
+            mine = isinstance(message, ToolMessage) and message.tool_call_id == self.request.tool_call["id"]
+            declared = mine and getattr(message, "status", "error") == "success"
+            for part, value in enumerate(values_of(message)):
+                self.session.result(self.call, value, key=f"call:{self.call.id}/{number}/{part}", declared=declared)
+            self.session.deliver_message(message)
+
+
+def name_of(request: ToolCallRequest) -> tuple[str, str]:
+    """Return the tool and the call id of a request."""
+    return request.tool_call["name"], request.tool_call["id"] or ""
+
+
+def has_started(ticket: object) -> bool:
+    """Say whether the tool of this call may have been entered."""
+    return isinstance(ticket, Ticket) and ticket.started
+
+
+def can_pause() -> bool:
+    """Say whether the running graph has a checkpointer, without which nobody could resume it."""
+    try:
+        return bool(get_config()["configurable"].get(_CHECKPOINTER))
+    except RuntimeError:  # not inside a graph
+        return False
+
+
+def thread_and_turn(request: ToolCallRequest, key: str) -> tuple[str, AIMessage | None, list[BaseMessage]]:
+    """Return the thread, the model's message that proposed the call, and the messages before that."""
+    messages = messages_in(request.state, key)
+    info = getattr(request.runtime, "execution_info", None)
+    number, turn = turn_of(messages, request.tool_call["id"] or "")
+    return thread_of(getattr(info, "thread_id", None), messages), turn, messages[:number]
+
+
+def call_of(request: ToolCallRequest, turn: AIMessage | None, server: str, manifest: Manifest) -> Call:
+    """Return the call in the gateway's own words."""
+    name, identity = name_of(request)
+    spec = manifest.find(name, server)
+    pinned = spec is not None and spec.schema_digest is not None
+    return Call(
+        tool=name,
+        args=request.tool_call["args"],
+        id=call_name(turn, identity),
+        server=server,
+        turn=(turn.id if turn else None) or "",
+        schema_digest=schema_digest(_schema_of(request.tool)) if pinned and request.tool else None,
+    )
+
+
+def _schema_of(tool: BaseTool) -> dict[str, Any]:
+    schema = tool.tool_call_schema
+    return schema if isinstance(schema, dict) else _model_schema(schema)
+
+
+def _model_schema(model: Any) -> dict[str, Any]:
+    schema: dict[str, Any] = model.model_json_schema() if issubclass(model, BaseModel) else model.schema()
+    return schema

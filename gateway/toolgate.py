@@ -1,0 +1,268 @@
+"""The gate in front of LangChain tools: decide, pause or refuse, run once, record. Used by middleware and tool node.
+
+1. Take in what the conversation holds. 2. Find the turn and build the call; a call that cannot be parsed or told from
+another one is refused. 3. Decide and record. 4. Denied: a coded refusal. 5. Review: wait, pause the graph with nothing
+but the approval's id, or return; what the graph is resumed with decides nothing, the store is read again. 6. Run
+through the executor, with the arguments of the record. 7. Whoever comes second gets the recorded result.
+
+Guarantees: a crash before step 6 means that nothing ran, and the model is told so in a code; a pause of the graph is
+never swallowed. In observe mode nothing is stopped, not even by a crash of the gate, and the log says so loudly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from typing import Any, Final, Literal, TypeAlias
+
+from langchain_core.messages import ToolMessage
+from langgraph.errors import GraphBubbleUp
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import interrupt
+
+from checkvalve.approvals.errors import OutcomeUnknownError
+from checkvalve.approvals.outcome import NOT_KEPT, Outcome
+from checkvalve.approvals.records import State
+from checkvalve.approvals.toolspec import Idempotency
+from checkvalve.approvals.verdicts import Deny
+from checkvalve.filters.errors import HostileInputError
+from checkvalve.filters.strictjson import JSON
+from checkvalve.gateway import replies
+from checkvalve.gateway.app import Gateway
+from checkvalve.gateway.conversation import Conversation, UserWords
+from checkvalve.gateway.logs import get_logger
+from checkvalve.gateway.messages import unpack
+from checkvalve.gateway.session import refusal
+from checkvalve.gateway.ticket import Ticket, call_of, can_pause, has_started, name_of, thread_and_turn
+
+OnReview: TypeAlias = Literal["pause", "return"]
+Handler: TypeAlias = Callable[[ToolCallRequest], Any]
+AsyncHandler: TypeAlias = Callable[[ToolCallRequest], Awaitable[Any]]
+
+_POLL: Final = 0.25  # seconds between looks at the store while a person decides
+_RUNNABLE: Final = frozenset(
+    {
+        State.APPROVED,
+        State.EXECUTING,
+        State.SUCCEEDED,
+        State.FAILED,
+        State.UNKNOWN,
+        State.CONFIRMED_DONE,
+        State.CONFIRMED_NOT_DONE,
+    }
+)
+_KEY: ContextVar[str] = ContextVar("checkvalve_idempotency_key", default="")
+
+
+def idempotency_key() -> str:
+    """Return the key of the call that is running: a tool hands it to a remote side that recognises repeated calls."""
+    return _KEY.get()
+
+
+class ToolGate:
+    """Decides every call of an agent's tools. One for each agent; it may serve many threads at once."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        *,
+        user_words: UserWords = "declared",
+        system_prompt: str = "",
+        on_review: OnReview = "pause",
+        servers: Mapping[str, str] | None = None,
+        requester: str = "",
+        messages_key: str = "messages",
+    ) -> None:
+        """Put a gate before an agent's tools.
+
+        Args:
+            gateway: from :func:`checkvalve.gateway.app.open_gateway` or ``build``.
+            user_words: ``declared`` takes only messages of :func:`user_message` as the user's words;
+                ``human_messages`` takes every human message the agent is invoked with, for hosts whose human turns
+                are typed by the user and nobody else.
+            system_prompt: the deployer's instructions, to be given authority; without it they have none.
+            on_review: ``pause`` interrupts the graph where it can be resumed, ``return`` tells the model that a
+                person is being asked.
+            servers: the server of each tool that the manifest declares under one.
+            requester: on whose behalf the agent acts; this person may not approve.
+            messages_key: where the graph's state keeps the conversation.
+        """
+        self.gateway = gateway
+        self.conversation = Conversation(gateway, user_words, system_prompt, requester)
+        self._on_review = on_review
+        self._servers = dict(servers or {})
+        self._messages_key = messages_key
+        self._log = get_logger()
+
+    def wrap(self, request: ToolCallRequest, handler: Handler) -> Any:
+        """Decide one call and run it if it may; the hook for ``wrap_tool_call``."""
+        ticket: Ticket | ToolMessage | None = None
+        try:
+            ticket = self._open(request)
+            while isinstance(ticket, Ticket) and self._must_wait(ticket):
+                time.sleep(_POLL)
+            answer = self._settle(ticket)
+            if isinstance(answer, Ticket):
+                answer = self._close(answer, self._run(answer, handler))
+        except GraphBubbleUp:
+            raise
+        except Exception as error:  # noqa: BLE001  # a gate that crashes stays shut
+            if self._stays_shut(request, ticket, error):
+                return replies.crashed(name_of(request), started=has_started(ticket))
+            return handler(request)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    async def awrap(self, request: ToolCallRequest, handler: AsyncHandler) -> Any:
+        """Do what :meth:`wrap` does, for agents that are awaited; the store's work is done in threads."""
+        ticket: Ticket | ToolMessage | None = None
+        try:
+            ticket = await asyncio.to_thread(self._open, request)
+            while isinstance(ticket, Ticket) and await asyncio.to_thread(self._must_wait, ticket):  # noqa: ASYNC110
+                await asyncio.sleep(_POLL)  # the decision is made in another process, there is no event to wait for
+            answer = self._settle(ticket)
+            if isinstance(answer, Ticket):
+                outcome = await self._arun(answer, handler)
+                answer = await asyncio.to_thread(self._close, answer, outcome)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:  # noqa: BLE001  # a gate that crashes stays shut
+            if self._stays_shut(request, ticket, error):
+                return replies.crashed(name_of(request), started=has_started(ticket))
+            return await handler(request)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def _open(self, request: ToolCallRequest) -> Ticket | ToolMessage:
+        """Do steps 1 to 3."""
+        thread, turn, before = thread_and_turn(request, self._messages_key)
+        if not thread:
+            return self._refused(request, Deny("no-thread", "no_thread", "run the agent with a thread_id"))
+        session = self.conversation.session(thread)
+        call = call_of(request, turn, self._servers.get(request.tool_call["name"], ""), self.gateway.manifest)
+        session.load(call.turn)
+        self.conversation.take_in(session, before)
+        known = request.tool is not None
+        unregistered = None if known else Deny("unregistered-tool", "unregistered_tool", "use a tool the agent has")
+        try:
+            proposal = session.propose(call, unregistered)
+        except HostileInputError as error:
+            message = self._refused(request, refusal(error))
+            session.deliver_message(message)
+            return message
+        ticket = Ticket(request, session, call, proposal)
+        self._say(ticket)
+        return ticket
+
+    def _must_wait(self, ticket: Ticket) -> bool:
+        """Look whether a person has decided, for as long as the settings say."""
+        if ticket.proposal.state is not State.PENDING:
+            return False
+        ticket.proposal = self.gateway.queue.get(ticket.proposal.id)
+        waited = time.monotonic() - ticket.opened
+        return ticket.proposal.state is State.PENDING and waited < self.gateway.settings.wait_for_review
+
+    def _settle(self, ticket: Ticket | ToolMessage) -> Ticket | ToolMessage:
+        """Do steps 4 and 5: return the ticket when it may go on to the executor, else the reply."""
+        if not isinstance(ticket, Ticket):
+            return ticket
+        while ticket.proposal.state is State.PENDING:
+            if self._on_review == "return" or not can_pause():
+                return self._deliver(ticket, replies.pending(ticket.name, ticket.proposal))
+            interrupt({"approval_id": ticket.proposal.id})
+            ticket.proposal = self.gateway.queue.get(ticket.proposal.id)
+        proposal = ticket.proposal
+        if proposal.state in _RUNNABLE:
+            return ticket
+        if proposal.state is State.DENIED:
+            reply = replies.denied(ticket.name, proposal.reason, proposal.rule, proposal.remedy, proposal.id)
+            return self._deliver(ticket, reply)
+        return self._deliver(ticket, replies.withdrawn(ticket.name, proposal))
+
+    def _run(self, ticket: Ticket, handler: Handler) -> Outcome:
+        """Do step 6."""
+
+        def effect(args: dict[str, JSON], key: str) -> JSON:
+            token = _KEY.set(key)
+            try:
+                return ticket.ran(handler(ticket.start(args)))
+            except GraphBubbleUp as pause:
+                raise ticket.interrupted(pause) from pause
+            finally:
+                _KEY.reset(token)
+
+        check = ticket.session.revalidation(ticket.call)
+        return self.gateway.executor.run(ticket.proposal.id, effect, revalidate=check)
+
+    async def _arun(self, ticket: Ticket, handler: AsyncHandler) -> Outcome:
+        async def effect(args: dict[str, JSON], key: str) -> JSON:
+            token = _KEY.set(key)
+            try:
+                return ticket.ran(await handler(ticket.start(args)))
+            except GraphBubbleUp as pause:
+                raise ticket.interrupted(pause) from pause
+            finally:
+                _KEY.reset(token)
+
+        check = ticket.session.revalidation(ticket.call)
+        return await self.gateway.executor.arun(ticket.proposal.id, effect, revalidate=check)
+
+    def _close(self, ticket: Ticket, outcome: Outcome) -> Any:
+        """Do step 7: return the result or the reply, or the exception that the tool itself raised here."""
+        ticket.proposal = outcome.proposal
+        self._log.info("call.ended", state=outcome.state.value, **ticket.names())
+        if ticket.paused is not None and outcome.proposal.idempotency is Idempotency.READ:
+            return ticket.paused
+        if outcome.ran_here and outcome.raised is not None and not isinstance(outcome.raised, OutcomeUnknownError):
+            return outcome.raised
+        if outcome.state is State.SUCCEEDED and not _was_not_kept(outcome.result):
+            result = ticket.returned if outcome.ran_here else unpack(outcome.result)
+            ticket.record(result)
+            return result
+        if outcome.state in _RUNNABLE and outcome.state is not State.APPROVED:
+            return self._deliver(ticket, replies.ended(ticket.name, outcome.proposal))
+        return self._deliver(ticket, replies.withdrawn(ticket.name, outcome.proposal))
+
+    def _deliver(self, ticket: Ticket, message: ToolMessage) -> ToolMessage:
+        ticket.session.deliver_message(message)
+        return message
+
+    def _refused(self, request: ToolCallRequest, verdict: Deny) -> ToolMessage:
+        """Refuse a call that cannot be recorded as one."""
+        if self.gateway.observing:
+            raise _UnrecordableError(verdict.reason)
+        self._log.warning("call.refused", tool=request.tool_call["name"], verdict="deny", code=verdict.reason)
+        return replies.denied(name_of(request), verdict.reason, verdict.rule, verdict.remedy)
+
+    def _say(self, ticket: Ticket) -> None:
+        proposal = ticket.proposal
+        found = {"verdict": proposal.verdict_name, "rule": proposal.rule, "state": proposal.state.value}
+        if self.gateway.observing and proposal.verdict_name != "allow":
+            would = "waited for a person" if proposal.verdict_name == "review" else "been refused"
+            self._log.warning(f"OBSERVE MODE: this call runs, and would have {would}", **found, **ticket.names())
+        else:
+            self._log.info("call.decided", **found, **ticket.names())
+
+    def _stays_shut(self, request: ToolCallRequest, ticket: object, error: Exception) -> bool:
+        """Log a crash of the gate; say whether the call is refused, which only observe mode does not do."""
+        name, kind = request.tool_call["name"], type(error).__name__
+        if self.gateway.observing and not has_started(ticket):
+            self._log.error("OBSERVE MODE: this call runs UNRECORDED, the gate failed", tool=name, error=kind)
+            return False
+        self._log.error("gate.failed", tool=name, error=kind, remedy=getattr(error, "remedy", ""))
+        return True
+
+
+class _UnrecordableError(Exception):
+    """In observe mode: a call that would be refused before it could be recorded."""
+
+
+def _was_not_kept(result: JSON) -> bool:
+    return isinstance(result, dict) and NOT_KEPT in result
+
+
+__all__ = ["OnReview", "ToolGate", "idempotency_key"]
