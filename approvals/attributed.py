@@ -60,7 +60,7 @@ def attribute_leaves(
 ) -> Iterator[AttributedLeaf]:
     """Attribute every scalar argument of ``request``; absent ones (null) carry nothing and are left out."""
     said = index.user_text()
-    for leaf in request.leaves():
+    for leaf in (*request.leaves(), *_data_keys(request, tool)):
         if leaf.value is None or leaf.value == "":
             continue
         spec = spec_for(leaf, tool)
@@ -71,6 +71,21 @@ def attribute_leaves(
         )
         covered = "" if sufficient else _cover(attribution, spec.role, tool, endorsements, mandates)
         yield AttributedLeaf(leaf, spec, attribution, sufficient or bool(covered), by_user, covered)
+
+
+def _data_keys(request: ActionRequest, tool: ToolSpec) -> Iterator[Leaf]:
+    """Yield the keys inside arguments that nobody declared: a key can carry a destination just as well as a value."""
+    return (leaf for leaf in request.inner_keys() if not _is_declared(leaf, tool))
+
+
+def _is_declared(leaf: Leaf, tool: ToolSpec) -> bool:
+    spec = tool.args.get(str(leaf.path[0]), UNDECLARED_ARGUMENT)
+    for step in leaf.path[1:]:
+        if isinstance(step, str):
+            if step not in spec.fields:
+                return False
+            spec = spec.fields[step]
+    return True
 
 
 def _as_text(value: object) -> str:

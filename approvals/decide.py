@@ -55,12 +55,6 @@ class DecisionContext:
     observed_schema_digest: str | None = None
     protected: Sequence[str] = ()
     detectors: Sequence[Detector] = BUILT_IN
-    manifest_digest: str = ""
-
-    def __post_init__(self) -> None:
-        """Compute the manifest's digest where the caller, who decides many calls, has not done it once."""
-        if not self.manifest_digest:
-            object.__setattr__(self, "manifest_digest", manifest_digest(self.manifest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +152,7 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
         arguments=tuple(_report(item) for item in leaves),
         facts=facts,
         policy_digest=context.policy.digest,
-        manifest_digest=context.manifest_digest,
+        manifest_digest=manifest_digest(context.manifest),
         schema_digest=spec.schema_digest,
         profile=context.profile,
         endorsable=_endorsable(verdict, leaves, spec),
@@ -182,7 +176,7 @@ def _refuse(rule: str, context: DecisionContext) -> Decision:
         verdict=Deny(rule, rule, remedy_for(rule)),
         rules=(rule,),
         policy_digest=context.policy.digest,
-        manifest_digest=context.manifest_digest,
+        manifest_digest=manifest_digest(context.manifest),
         profile=context.profile,
     )
 

@@ -65,12 +65,13 @@ def compute(
     outgoing = spec.effect in _OUTGOING or spec.leaves_domain
     answering = spec.name == "answer"
     facts: dict[str, bool | str] = {name: _role_ok(leaves, role) for role, name in _ROLES.items()}
+    facts["targets_ok"] = facts["targets_ok"] and _has_target(spec, leaves)
     facts |= {
         "profile": profile,
         "leaves_domain": spec.leaves_domain,
         "reversible": spec.reversible,
         "asked": asks_for(said, spec.asks, spec.about),
-        "anchored": _is_anchored(leaves),
+        "anchored": _is_anchored(spec, leaves),
         "record_named": spec.effect not in _DESTRUCTIVE or all(_record_named(item, index, spec) for item in leaves),
         "readers_ok": answering or not outgoing or may_flow(leaves, spec, index, manifest.principal),
         "links_ok": not outgoing or answering or not found,
@@ -88,13 +89,23 @@ def _role_ok(leaves: Sequence[AttributedLeaf], role: Role) -> bool:
     return all(item.sufficient for item in leaves if item.spec.role is role)
 
 
-def _is_anchored(leaves: Sequence[AttributedLeaf]) -> bool:
+def _has_target(spec: ToolSpec, leaves: Sequence[AttributedLeaf]) -> bool:
+    """Say whether something that leaves names where to: an empty list of recipients may well mean everybody."""
+    if spec.effect not in {Effect.SEND, Effect.PAY} or spec.name == "answer":
+        return True
+    expected = not spec.args or any(argument.role is Role.TARGET for argument in spec.args.values())
+    return not expected or any(item.spec.role is Role.TARGET for item in leaves)
+
+
+def _is_anchored(spec: ToolSpec, leaves: Sequence[AttributedLeaf]) -> bool:
     """Say whether a call that has no destination is still tied to the user's words by at least one of its values.
 
     An attacker who cannot choose a destination can still dictate a whole record; what the user asked for shares at
     least a title, a name or a record with what the user said.
     """
-    if any(item.spec.role is Role.TARGET for item in leaves) or not leaves:
+    if not leaves:
+        return bool(spec.asks)  # nothing to tie it to but the words that ask for it
+    if any(item.spec.role is Role.TARGET for item in leaves):
         return True
     return not all(_is_foreign(item) for item in leaves)
 
@@ -123,7 +134,7 @@ def _is_named(record: str, index: AttributionIndex, spec: ToolSpec) -> bool:
     for field in index.record_fields(record):
         if not field.names_record or (field.echo and not _user_said(field.text, index, spec)):
             continue
-        twins = {other.record for other in index.fields if other.names_record and other.text == field.text}
+        twins = {other.record for other in index.named_alike(field.text)}
         # The same record may have been listed twice; two different records of one name are ambiguous.
         if _user_said(field.text, index, spec) and len({_identity(twin, index) for twin in twins}) == 1:
             return True

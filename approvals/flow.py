@@ -7,7 +7,6 @@ owner's own additionally needs the user to name *it*; links and addresses in out
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
 from typing import Final
 
 from checkvalve.approvals.attributed import AttributedLeaf, in_field, said_so
@@ -47,14 +46,13 @@ def may_flow(leaves: Sequence[AttributedLeaf], tool: ToolSpec, index: Attributio
     content = [item for item in leaves if not item.authority_bearing or tool.leaves_domain]
     if all(_is_users(item) for item in content):
         return True
-    read = [field for field in index.content_fields() if not field.echo]
-    mixture = reduce(Readers.meet, (field.readers for field in read), Readers.everyone())
+    mixture = index.content_readers()
     targets = [item for item in leaves if item.spec.role is Role.TARGET]
     if mixture.public or all(_reads(mixture, item, principal) for item in targets):
         return True
     if not all(item.by_user or item.covered_by for item in targets):
         return False
-    return not any(_is_secret(field) and not _named(field, index) for field in read)
+    return not any(_is_secret(field) and not _named(field, index) for field in index.content_fields())
 
 
 def _is_users(item: AttributedLeaf) -> bool:

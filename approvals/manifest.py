@@ -71,11 +71,14 @@ def parse_manifest(text: str | bytes, name: str) -> Manifest:
 
 def manifest_digest(manifest: Manifest) -> str:
     """Return ``sha256:<hex>`` over everything the manifest says, defaults included; shipped schemas by meaning."""
+    if manifest._digest:  # noqa: SLF001 - kept where it belongs, computed where canonical form is known
+        return manifest._digest  # noqa: SLF001
     content = manifest.model_dump(mode="json")
     for key, spec in manifest.tools.items():
         if spec.input_schema is not None:
             content["tools"][key]["input_schema"] = schema_digest(spec.input_schema)
-    return digest(content)
+    manifest._digest = digest(content)  # noqa: SLF001
+    return manifest._digest  # noqa: SLF001
 
 
 def manifest_schema() -> dict[str, Any]:

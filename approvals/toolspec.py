@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 
 class Effect(enum.StrEnum):
@@ -153,6 +153,7 @@ class Manifest(_Strict):
     principal: Principal = Principal()
     protected: tuple[str, ...] = Field((), description="paths and hosts no tool may touch, beside the gateway's own")
     tools: dict[str, ToolSpec]
+    _digest: str = PrivateAttr("")  # computed once by manifest_digest(): a manifest never changes
 
     @model_validator(mode="before")
     @classmethod

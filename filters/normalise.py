@@ -53,12 +53,19 @@ class Normalised:
     original: str
     offsets: Sequence[int] | None = None
 
+    def source(self, start: int, end: int) -> str:
+        """Return the stretch of the original that ``text[start:end]`` came from."""
+        first, last = self._range(start, end)
+        return self.original[first:last]
+
+    def _range(self, start: int, end: int) -> tuple[int, int]:
+        if self.offsets is None:
+            return start, end
+        return self.offsets[start], self.offsets[end]
+
     def origin_of(self, start: int, end: int) -> tuple[int, int]:
         """Return the byte range in the original's UTF-8 form that ``text[start:end]`` came from."""
-        if self.offsets is not None:
-            first, last = self.offsets[start], self.offsets[end]
-        else:
-            first, last = start, end
+        first, last = self._range(start, end)
         if self.original.isascii():
             return first, last
         prefix = len(self.original[:first].encode("utf-8", "surrogatepass"))
