@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from checkvalve.filters.labels import Authority, Readers, Trust
+from checkvalve.filters.labels import Authority, Trust
 from checkvalve.filters.origins import UNDECLARED, Field, FieldRule
 from checkvalve.filters.values import words
 
@@ -78,17 +78,20 @@ def result_fields(
             names_record=rule.names_record,
             echo=words(text) in echoes,
         )
-    keys = " ".join(_keys(value))
-    if keys:
-        yield Field(source, "(keys)", keys, Authority.NONE, Trust.UNTRUSTED, Readers.nobody())
+    for path in _data_keys(value, rules):
+        rule = rule_for(rules, path)
+        name = f"{dotted(path[:-1])} (key)".strip()
+        yield Field(source, name, str(path[-1]), Authority.NONE, Trust.UNTRUSTED, rule.readers)
 
 
-def _keys(value: object) -> Iterator[str]:
-    stack = [value]
+def _data_keys(value: object, rules: Sequence[FieldRule]) -> Iterator[tuple[Step, ...]]:
+    """Yield the path of every key that is data: one that no declared path spells out, such as a name or an address."""
+    names = {step for rule in rules for step in rule.path.split(".")}
+    stack: list[tuple[tuple[Step, ...], object]] = [((), value)]
     while stack:
-        item = stack.pop()
+        where, item = stack.pop()
         if isinstance(item, Mapping):
-            yield from (str(key) for key in item)
-            stack.extend(item.values())
+            yield from ((*where, str(key)) for key in item if str(key) not in names)
+            stack.extend(((*where, str(key)), member) for key, member in item.items())
         elif isinstance(item, list | tuple):
-            stack.extend(item)
+            stack.extend(((*where, index), member) for index, member in enumerate(item))

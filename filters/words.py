@@ -19,7 +19,7 @@ MAX_OWN_PARAGRAPH_WORDS: Final = 250
 
 _FENCE: Final = re.compile(r"^[ \t]*(```|~~~)")
 _PASTED_LINE: Final = re.compile(
-    r"^[ \t]*(?:>|\|.*\|[ \t]*$|<\/?[a-z!]|[{\[]\s*$|[-=_]{5,}\s*(?:forwarded|original|begin)\b)", re.IGNORECASE
+    r"^[ \t]*(?:>|\|.*\|[ \t]*$|<\/?[a-z!]|[-=_]{5,}\s*(?:forwarded|original|begin)\b)", re.IGNORECASE
 )
 _HEADER: Final = re.compile(
     r"^(?:from|to|subject|date|cc|sent|von|an|betreff|发件人|收件人|主题)\s*:\s*\S", re.IGNORECASE
@@ -47,24 +47,33 @@ def own_parts(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the parts of a user's message in order, each with whether it is in the user's own words."""
     own: list[str] = []
     pasted: list[str] = []
-    fenced = in_header = False
-    previous = ""
-    for line in text.split("\n"):
-        is_fence = bool(_FENCE.match(line))
-        header = bool(_HEADER.match(line))
-        # A mail header block starts a pasted mail, which lasts to the end of the message.
-        in_header = in_header or (header and bool(previous) and bool(_HEADER.match(previous)))
-        foreign = fenced or is_fence or in_header or header or bool(_PASTED_LINE.match(line))
-        foreign = foreign or len(line.split()) > MAX_OWN_PARAGRAPH_WORDS
-        fenced = fenced ^ is_fence
-        previous = line
+    for line, foreign in _lines(text):
+        # What is left out becomes blanks of the same length, so that byte ranges stay those of the whole message.
         blank = " " * len(line.encode("utf-8", "surrogatepass"))
         own.append(blank if foreign else line)
         pasted.append(line if foreign else blank)
-    # What is left out becomes blanks of the same length, so that byte ranges stay those of the whole message.
     for kept, label in ((own, True), (pasted, False)):
         if any(line.strip() for line in kept):
             yield "\n".join(kept), label
+
+
+def _lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield each line with whether it is foreign: fenced, quoted, structured, mail-like or too long to be typed.
+
+    A mail header of two lines starts a pasted mail, which lasts to the end of the message.
+    """
+    fenced = structured = mail = False
+    previous = ""
+    for line in text.split("\n"):
+        fence = bool(_FENCE.match(line))
+        header = bool(_HEADER.match(line))
+        mail = mail or (header and bool(_HEADER.match(previous)))
+        structured = structured or line.strip() in {"{", "["}
+        long = len(line.split()) > MAX_OWN_PARAGRAPH_WORDS
+        yield line, fenced or fence or structured or mail or header or long or bool(_PASTED_LINE.match(line))
+        structured = structured and not line.strip().startswith(("}", "]"))
+        fenced = fenced ^ fence
+        previous = line
 
 
 def stem(word: str) -> str:
