@@ -115,7 +115,7 @@ class GuardSession:
             declared: false for a result that did not come through the gateway: no field of it is trusted.
         """
         spec = self._gateway.manifest.find(call.tool, call.server) if declared else None
-        for number, part in enumerate(_readable(value, spec)):
+        for number, part in enumerate(readable(value, spec)):
             item: dict[str, JSON] = {
                 "tool": call.tool,
                 "server": call.server,
@@ -254,7 +254,7 @@ def refusal(error: HostileInputError) -> Deny:
     return Deny("hostile-input", error.code, "give well-formed arguments of reasonable size")
 
 
-def _readable(value: object, spec: ToolSpec | None) -> Iterator[JSON]:
+def readable(value: object, spec: ToolSpec | None) -> Iterator[JSON]:
     """Yield ``value`` as JSON, structure first; what the strict rules refuse is kept as pieces of text."""
     is_text = spec is not None and any(field.path == _WHOLE for field in spec.result)
     if isinstance(value, str):
@@ -290,4 +290,4 @@ def _chunks(text: str) -> Iterator[str]:
         yield text[start : start + _CHUNK]
 
 
-__all__ = ["Call", "GuardSession", "refusal"]
+__all__ = ["Call", "GuardSession", "readable", "refusal"]

@@ -1,0 +1,202 @@
+"""The command ``checkvalve``: everything a person does with the gateway in a terminal.
+
+Guarantees: an error is one line that says what is wrong and one that says what to do, on standard error, with exit code
+2 and no traceback; a plug-in that cannot be loaded is named when it is used, and never in the way of another command.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+from checkvalve.approvals.audit_command import audit_app
+from checkvalve.approvals.cli import approvals_app
+from checkvalve.approvals.errors import ApprovalError
+from checkvalve.approvals.manifest import load_manifest, manifest_digest, manifest_schema
+from checkvalve.approvals.policy import load_policy
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.store import Store
+from checkvalve.filters.errors import FilterError
+from checkvalve.gateway import decide_command
+from checkvalve.gateway.app import open_queue
+from checkvalve.gateway.errors import GatewayError
+from checkvalve.gateway.logs import configure_logs, get_logger, printable
+from checkvalve.gateway.settings import LoadedSettings, load_settings, shown
+
+ENTRY_POINTS: Final = "checkvalve.commands"
+UNUSABLE: Final = 2  # nothing was done: the request, a file or the database is wrong
+_INTERRUPTED: Final = 130
+_LINE: Final = 2_000  # characters of an error: a path and a reason fit, a hostile document does not
+
+
+class PluginError(GatewayError):
+    """A command that another package brings cannot be loaded."""
+
+
+class _Group(TyperGroup):
+    """The top-level group: its own commands, then those of installed packages, loaded when they are asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        own = super().list_commands(ctx)
+        return own + [name for name in _plugins() if name not in own]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        if command is None and (point := _plugins().get(cmd_name)) is not None:
+            return _load(point)
+        return command
+
+
+app = typer.Typer(
+    cls=_Group,
+    help="A gateway that lets agents read untrusted content without letting that content command them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+_manifest = typer.Typer(help="Check tool manifests.", no_args_is_help=True)
+_policy = typer.Typer(help="Check policies.", no_args_is_help=True)
+_config = typer.Typer(help="Look at the settings.", no_args_is_help=True)
+
+
+class _Chosen:
+    """The settings file that the command line names; what it says is read only by commands that need it."""
+
+    file: Path | None = None
+
+
+def _version(value: bool) -> None:  # the signature of an option's callback
+    if value:
+        typer.echo(f"checkvalve {importlib.metadata.version('checkvalve')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    config: Annotated[Path | None, typer.Option(help="The settings file (TOML).")] = None,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,  # noqa: ARG001
+) -> None:
+    _Chosen.file = config
+
+
+@_manifest.command("check")
+def manifest_check(file: Annotated[Path, typer.Argument(help="The YAML file.")]) -> None:
+    """Say whether a manifest can be used, and its digest."""
+    found = load_manifest(file)
+    typer.echo(f"ok: {len(found.tools)} tools, {manifest_digest(found)}")
+
+
+@_manifest.command("schema")
+def manifest_schema_() -> None:
+    """Print the JSON Schema of the manifest, for editors."""
+    typer.echo(json.dumps(manifest_schema(), indent=2))
+
+
+@_policy.command("check")
+def policy_check(
+    file: Annotated[Path | None, typer.Argument(help="The Cedar file; default: the packaged one.")] = None,
+) -> None:
+    """Say whether a policy can be used, and its digest."""
+    typer.echo(f"ok: {load_policy(file).digest}")
+
+
+@_config.command("show")
+def config_show(*, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Print every setting and where it comes from."""
+    loaded = _loaded()
+    values = shown(loaded.settings)
+    if as_json:
+        rows = {name: {"value": value, "origin": loaded.origins[name]} for name, value in values.items()}
+        typer.echo(json.dumps({"file": str(loaded.file) if loaded.file else None, "settings": rows}, indent=2))
+        return
+    typer.echo(f"file: {loaded.file or 'none'}")
+    for name, value in values.items():
+        typer.echo(f"{name} = {json.dumps(value)}  ({loaded.origins[name]})")
+
+
+def _loaded() -> LoadedSettings:
+    loaded = load_settings(_Chosen.file)
+    configure_logs(loaded.settings)
+    return loaded
+
+
+def _queue() -> Queue:
+    return open_queue(_loaded().settings)
+
+
+def _store() -> Store:
+    return open_queue(_loaded().settings, create=False).store
+
+
+def _plugins() -> dict[str, importlib.metadata.EntryPoint]:
+    return {point.name: point for point in importlib.metadata.entry_points(group=ENTRY_POINTS)}
+
+
+def _load(point: importlib.metadata.EntryPoint) -> Any:
+    try:
+        plugin = point.load()
+        holder = typer.Typer(add_completion=False)
+        holder.add_typer(plugin, name=point.name)
+        return typer.main.get_group(holder).commands[point.name]
+    except Exception as error:  # noqa: BLE001  # another package's code: whatever it does, the other commands work
+        return typer.main.get_command(_broken(point.name, point.value, type(error).__name__))
+
+
+def _broken(name: str, value: str, reason: str) -> typer.Typer:
+    stub = typer.Typer(add_completion=False)
+
+    @stub.command(
+        name,
+        help="(cannot be loaded)",
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
+    )
+    def _fail() -> None:
+        get_logger().debug("plugin.broken", plugin=name, error=reason)
+        raise PluginError(
+            f"the command {name!r} of the plug-in {value} cannot be loaded ({reason})",
+            "reinstall or remove the package that brings it",
+        )
+
+    return stub
+
+
+def main() -> None:
+    """Run the command line, and turn every error of ours into two lines and an exit code."""
+    sys.exit(run(app))
+
+
+def run(command: Callable[[], object]) -> int:
+    """Run ``command`` and return the exit code."""
+    try:
+        command()
+    except SystemExit as ending:
+        return ending.code if isinstance(ending.code, int) else int(ending.code is not None)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:  # `checkvalve ... | head`
+        sys.stderr.close()
+        return 1
+    except (GatewayError, ApprovalError, FilterError) as error:
+        text = (getattr(error, "message", "") and str(error)) or str(error)
+        remedy = getattr(error, "remedy", "")
+        sys.stderr.write(f"error: {printable(text.removesuffix(f' ({remedy})'), 2_000)}\n")
+        if remedy:
+            sys.stderr.write(f"   do: {printable(remedy, _LINE)}\n")
+        return UNUSABLE
+    return 0
+
+
+app.add_typer(approvals_app(_queue), name="approvals")
+app.add_typer(audit_app(_store), name="audit")
+decide_command.register(app)
+app.add_typer(_manifest, name="manifest")
+app.add_typer(_policy, name="policy")
+app.add_typer(_config, name="config")
