@@ -72,15 +72,18 @@ def security_section() -> str:
 
 
 def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield a command and everything below it, with what plug-ins bring."""
     yield path, command
-    for name, child in sorted(getattr(command, "commands", {}).items()):
-        yield from _commands(child, (*path, name))
+    if hasattr(command, "list_commands"):
+        context = command.make_context(path[-1], [], resilient_parsing=True)
+        for name in sorted(command.list_commands(context)):
+            yield from _commands(command.get_command(context, name), (*path, name))
 
 
 def _parameter(parameter: Any) -> str:
     is_option = parameter.param_type_name == "option"
     name = ", ".join([*parameter.opts, *parameter.secondary_opts]) if is_option else parameter.name.upper()
-    words = [getattr(parameter, "help", None) or ""]
+    words = [(getattr(parameter, "help", None) or "").rstrip(".") + "."]
     if parameter.required:
         words.append("Required.")
     envvar = getattr(parameter, "envvar", None)
@@ -97,7 +100,8 @@ def cli_page() -> str:
     from checkvalve.gateway.cli import app  # noqa: PLC0415
 
     lines = [NOTICE.replace("the source it names", "the command"), "", "# The command line", ""]
-    lines += ["`checkvalve COMMAND --help` prints the same. Exit code 0 means done, 1 a clear no, 2 a wrong call.", ""]
+    lines += ["`checkvalve COMMAND --help` prints the same. Exit code 0 means done, 1 a clear no,"]
+    lines += ["2 that nothing was done because the call, a file or the database is wrong.", ""]
     for path, command in _commands(typer.main.get_command(app), ("checkvalve",)):
         if getattr(command, "hidden", False):
             continue
