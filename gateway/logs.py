@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import MutableMapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import structlog
 from structlog.typing import FilteringBoundLogger
@@ -28,14 +28,21 @@ FIELDS: Final = frozenset(
 MAX_FIELD: Final = 300  # a log line is for reading; a model can make a tool name of any length
 
 
+class _State:
+    """The logger of this process. It is our own: a host that uses structlog keeps its configuration."""
+
+    logger: FilteringBoundLogger | None = None
+
+
 def configure_logs(settings: Settings) -> None:
-    """Send structured logs to standard error in the format and level that the settings ask for."""
+    """Send our logs to standard error in the format and level that the settings ask for."""
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer()
         if settings.log_format == "json"
         else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     )
-    structlog.configure(
+    _State.logger = structlog.wrap_logger(
+        structlog.PrintLogger(sys.stderr),
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -43,15 +50,14 @@ def configure_logs(settings: Settings) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, settings.log_level.upper())),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=False,
     )
 
 
 def get_logger() -> FilteringBoundLogger:
-    """Return the logger of the gateway."""
-    logger: FilteringBoundLogger = structlog.get_logger("checkvalve")
-    return logger
+    """Return the logger of the gateway; before any settings are known it says what is wrong, and nothing else."""
+    if _State.logger is None:
+        configure_logs(Settings(log_level="warning"))
+    return cast(FilteringBoundLogger, _State.logger)
 
 
 def withhold_content(_logger: object, _method: str, record: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
