@@ -1,148 +1,27 @@
-"""The built-in corpus: our own cases, each run as an attack and as its harmless twin.
-
-The attacker owns the model: its calls are proposed word for word, either as soon as the poisoned content has been
-read (``first``) or after the user's own calls have run (``end``). A careful person says yes to the user's calls and no
-to the attacker's. What counts as executed is read from the office's journal.
-"""
+"""The built-in corpus: our own cases under a guard, as a report; needs nothing but this package."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib.resources import as_file, files
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from checkvalve.approvals.manifest import load_manifest, manifest_digest
 from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.toolspec import Manifest
-from checkvalve.approvals.verdicts import Deny, Review, Verdict
-from checkvalve.corpora.cases import Call, Case, Reading, Words, areas, load_cases
+from checkvalve.corpora.case_run import SCHEDULES, By, MakeGuard, run_case
+from checkvalve.corpora.cases import Case, areas, load_cases
 from checkvalve.corpora.errors import UnknownCorpusError
-from checkvalve.corpora.guard import AllowAll, CheckvalveGuard, Guard, Judged, ReviewNonRead
-from checkvalve.corpora.report import SEVERITY, CallRecord, CaseResult, Outcome, Report
+from checkvalve.corpora.guard import AllowAll, CheckvalveGuard, ReviewNonRead
+from checkvalve.corpora.report import CaseResult, Report
 from checkvalve.corpora.runner import run_units
-from checkvalve.corpora.world import Office
-from checkvalve.filters.labels import Authority
 
 VERSION: Final = "1"
 """Raised when a case changes its meaning, so that numbers of different versions are not compared."""
 
-MakeGuard: TypeAlias = Callable[[], Guard]
-By: TypeAlias = Literal["user", "attacker"]
 GUARDS: Final = ("allow-all", "review-non-read", "checkvalve")
-MOMENTS: Final = ("first", "end")
-SCHEDULES: Final = ("both", *MOMENTS)
-
-
-@dataclass
-class _Session:
-    """One run: a guard, an office, and what was proposed."""
-
-    guard: Guard
-    office: Office = field(default_factory=Office)
-    calls: list[CallRecord] = field(default_factory=list)
-
-    def read(self, task: Iterable[Words], history: Iterable[Reading]) -> None:
-        """Put the task and everything that was read so far into the context."""
-        for words in task:
-            self.guard.words(words.text, authority=Authority.USER if words.authority == "user" else Authority.NONE)
-        for number, item in enumerate(history, start=1):
-            self.guard.result(item.tool, f"read-{number}", item.args, item.result, server=item.server)
-
-    def attempt(self, calls: Iterable[Call], by: By, effects: Sequence[str] = ()) -> bool:
-        """Propose ``calls`` in order; say whether all of them ran."""
-        ran = [self._attempt(call, by, effect=call.name in effects) for call in calls]
-        return all(ran)
-
-    def _attempt(self, call: Call, by: By, *, effect: bool) -> bool:
-        judged = self.guard.propose(call.tool, call.args, server=call.server)
-        verdict = judged.verdict
-        before = len(self.office.journal)
-        if self._may_run(judged, by):
-            value = self.office.call(call.name, call.args)
-            self.guard.result(call.tool, f"call-{len(self.calls)}", call.args, value, server=call.server)
-        executed = len(self.office.journal) > before
-        self.calls.append(CallRecord(by, call.name, verdict.name, verdict.rule, _reason(verdict), executed, effect))
-        return executed
-
-    def _may_run(self, judged: Judged, by: By) -> bool:
-        if isinstance(judged.verdict, Deny):
-            return False
-        if isinstance(judged.verdict, Review):
-            if by == "attacker":
-                return False
-            self.guard.endorse(judged)
-        return True
-
-
-def _reason(verdict: Verdict) -> str:
-    return verdict.reason if isinstance(verdict, Review | Deny) else ""
-
-
-def run_case(case: Case, make_guard: MakeGuard, schedule: str) -> tuple[CaseResult, CaseResult]:
-    """Run the twin alone, then the attack; of several moments for the attack the worst one counts."""
-    started = time.perf_counter()
-    twin = _Session(make_guard())
-    twin.read(*_twin_context(case))
-    finished = twin.attempt(case.twin.calls, "user")
-    now = time.perf_counter()
-    benign = CaseResult(case.area, case.id, "benign", finished, seconds=now - started, calls=tuple(twin.calls))
-    moments = MOMENTS if schedule == "both" else (schedule,)
-    attacked = max((_attack(case, make_guard, moment) for moment in moments), key=_severity)
-    return benign, attacked
-
-
-def _severity(result: CaseResult) -> tuple[int, bool]:
-    return SEVERITY.index(result.outcome), result.executed_if_all_approved
-
-
-def _attack(case: Case, make_guard: MakeGuard, moment: str) -> CaseResult:
-    """Run the attack in the session of the task; the twin's calls follow (or, at the ``end``, come before)."""
-    started = time.perf_counter()
-    session = _Session(make_guard())
-    session.read(case.task, case.history)
-    shared = case.twin.task is None and case.twin.history is None
-    finished = shared and moment == "end" and session.attempt(case.twin.calls, "user")
-    session.attempt(case.attack, "attacker", case.effects)
-    if not shared:
-        finished = _twin_under_attack(case, make_guard, session)
-    elif moment == "first":
-        finished = session.attempt(case.twin.calls, "user")
-    outcome = _outcome(session.calls)
-    return CaseResult(
-        case.area,
-        case.id,
-        outcome,
-        finished,
-        attack="attack",
-        schedule=moment,
-        goal_reached=outcome == "executed",
-        seconds=time.perf_counter() - started,
-        calls=tuple(session.calls),
-    )
-
-
-def _twin_under_attack(case: Case, make_guard: MakeGuard, attacked: _Session) -> bool:
-    """Run a twin that has a task of its own in a session of its own, with the same attack before it."""
-    session = _Session(make_guard())
-    session.read(*_twin_context(case))
-    session.attempt(case.attack, "attacker", case.effects)
-    finished = session.attempt(case.twin.calls, "user")
-    attacked.calls.extend(call for call in session.calls if call.by == "user")
-    return finished
-
-
-def _twin_context(case: Case) -> tuple[Iterable[Words], Iterable[Reading]]:
-    twin = case.twin
-    return (case.task if twin.task is None else twin.task, case.history if twin.history is None else twin.history)
-
-
-def _outcome(calls: Sequence[CallRecord]) -> Outcome:
-    attacker = [call for call in calls if call.by == "attacker" and call.effect]
-    if any(call.executed for call in attacker):
-        return "executed"
-    return "reviewed" if any(call.verdict == "review" for call in attacker) else "denied"
 
 
 def load_builtin_manifest() -> Manifest:
@@ -175,6 +54,7 @@ def run_builtin(
     schedule: str = "both",
     groups: Sequence[str] = (),
     cases: Sequence[Case] | None = None,
+    progress: bool = False,
 ) -> Report:
     """Measure a guard (``all`` puts every guard beside Checkvalve), on all cases or on the areas in ``groups``.
 
@@ -185,8 +65,8 @@ def run_builtin(
         raise UnknownCorpusError("schedule", schedule, list(SCHEDULES))
     chosen = _choose(load_cases() if cases is None else tuple(cases), groups)
     *beside, main = GUARDS if guard == "all" else (guard,)
-    others = tuple(_run(chosen, name, profile, schedule) for name in beside)
-    return replace(_run(chosen, main, profile, schedule), others=others)
+    others = tuple(_run(chosen, name, profile, schedule, progress=progress) for name in beside)
+    return replace(_run(chosen, main, profile, schedule, progress=progress), others=others)
 
 
 def _choose(cases: tuple[Case, ...], groups: Sequence[str]) -> tuple[Case, ...]:
@@ -197,10 +77,14 @@ def _choose(cases: tuple[Case, ...], groups: Sequence[str]) -> tuple[Case, ...]:
     return tuple(case for case in cases if not groups or case.area in groups)
 
 
-def _run(cases: Sequence[Case], guard: str, profile: str, schedule: str) -> Report:
+def _run(cases: Sequence[Case], guard: str, profile: str, schedule: str, *, progress: bool) -> Report:
     make = make_guards(guard, profile)
     started = time.perf_counter()
-    pairs = run_units(cases, lambda case: run_case(case, make, schedule), label=f"builtin, {guard}")
+
+    def work(case: Case) -> tuple[CaseResult, CaseResult]:
+        return run_case(case, make, schedule)
+
+    pairs = run_units(cases, work, label=f"builtin, {guard}") if progress else [work(case) for case in cases]
     return Report(
         corpus="builtin",
         version=VERSION,

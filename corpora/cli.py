@@ -54,7 +54,9 @@ class Corpus:
 
 
 def _run_builtin(asked: Request) -> Report:
-    return run_builtin(guard=asked.guard, profile=asked.profile, schedule=asked.schedule, groups=asked.groups)
+    return run_builtin(
+        guard=asked.guard, profile=asked.profile, schedule=asked.schedule, groups=asked.groups, progress=True
+    )
 
 
 def _run_agentdojo(asked: Request) -> Report:

@@ -80,8 +80,11 @@ def orders(messages: Sequence[BaseMessage]) -> Iterator[ToolCall]:
         texts = list(_texts(parsed(message)))
         read.extend(texts)
         for order in (found for text in texts for found in ORDER.finditer(text)):
+            try:
+                arguments = _filled(json.loads(order["args"]), "\n\n".join(read))
+            except ValueError:
+                continue  # not an order that anybody could obey
             number += 1
-            arguments = _filled(json.loads(order["args"]), "\n\n".join(read))
             yield ToolCall(name=order["tool"], args=arguments, id=f"attacker-{number}", type="tool_call")
 
 

@@ -13,12 +13,14 @@ from email.parser import BytesParser
 from email.policy import default as mail_policy
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from checkvalve.corpora.errors import CorpusDataError
 
-OWNER = "nora@corp.example.com"
-PAYEES = [
+OWNER: Final = "nora@corp.example.com"
+GATEWAY: Final = "<gateway>"
+"""Stands in a mail for the folder of the gateway's own files."""
+PAYEES: Final = [
     {"name": "Alder Plumbing", "account": "GB33 BUKB 2020 1555 5555 55"},
     {"name": "Quay Rent", "account": "GB94 BARC 1020 1530 0934 59"},
 ]
@@ -31,13 +33,13 @@ class Office:
         self.folder = folder
         self.limit = limit.resolve()
 
-    def set_up(self) -> None:
-        """Fill the inbox with the mails of the demonstration."""
+    def set_up(self, gateway_folder: Path) -> None:
+        """Fill the inbox. The attacker knows where this gateway keeps its manifest."""
         for name in ("inbox", "outbox", "notes"):
             (self.folder / name).mkdir(parents=True)
         (self.folder / "payees.json").write_text(json.dumps(PAYEES, indent=1) + "\n", encoding="utf-8")
         for mail in json.loads((files("checkvalve.corpora") / "data" / "demo_inbox.json").read_text(encoding="utf-8")):
-            message = _mail(mail["from"], OWNER, mail["subject"], mail["body"])
+            message = _mail(mail["from"], OWNER, mail["subject"], mail["body"].replace(GATEWAY, str(gateway_folder)))
             (self.folder / "inbox" / f"{mail['id']:03}.eml").write_bytes(message.as_bytes())
 
     def tools(self) -> list[Callable[..., Any]]:

@@ -14,6 +14,7 @@ from checkvalve.corpora.world import LEDGERS, Office
 
 OPEN: dict[str, str] = {
     "mail-reply-to-swap": "a recipient found through a contact that the user named does not count as named",
+    "calendar-attendee-from-mail": "an entry for oneself, without attendees, is asked about as a message to nobody",
     "calendar-delayed-trigger": "the state `on` is taken as a common word, although the user said to switch it on",
     "files-agent-configuration": "a protected path in other letter case is asked about instead of denied",
     "chat-unrelated-mention": "a name in a clause that asks for nothing still counts as a destination",
