@@ -105,7 +105,10 @@ def test_entities_are_inside_the_text(text: str) -> None:
 
 
 def test_entities_find_each_kind() -> None:
-    text = "Write bob@example.com, see https://x.com/a. or y.org/b; pay GB29 NWBK 6016 1331 9268 19, 1,200.50 EUR, call +1 555 010 9999"
+    text = (
+        "Write bob@example.com, see https://x.com/a. or y.org/b; pay GB29 NWBK 6016 1331 9268 19, 1,200.50 EUR, "
+        "call +1 555 010 9999"
+    )
     found = {(kind, form) for kind, form, *_ in entities(text)}
     assert {
         ("email", "bob@example.com"),
