@@ -164,7 +164,7 @@ def _timeline(events: Iterable[Event]) -> Table:
     table = _table("event", "at", "kind", "by", "code")
     for event in events:
         body = json.loads(event.body)
-        by = body.get("by") or body.get("issued_by") or body.get("owner") or ""
+        by = body.get("by") or body.get("issued_by") or ""
         what = (safe(event.kind), safe(by), safe(body.get("code") or body.get("reason") or ""))
         table.add_row(Text(str(event.seq)), Text(to_the_second(event.at)), *what)
     return table

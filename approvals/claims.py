@@ -108,7 +108,9 @@ class Claims:
         """
         try:
             with self._queue.store.write() as connection:
-                return attempts.finish(connection, claim.attempt, ending, at=self._queue.clock())
+                proposal = attempts.finish(connection, claim.attempt, ending, at=self._queue.clock())
+                self._step("record:written")
+            return proposal
         except StoreError as error:
             raise OutcomeUnknownError(
                 f"the call of proposal {claim.proposal.id} was made, but its end could not be recorded",
