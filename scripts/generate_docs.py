@@ -3,7 +3,7 @@
 - ``docs/claims.md``, from ``tests/requirements.py``, and ``docs/cli.md``, from the commands themselves;
 - in README and docs, what stands between ``<!-- made: NAME -->`` and ``<!-- /made -->``: ``security`` (from
   ``tests/requirements.py``), ``settings``, ``manifest`` and ``reasons`` (from the code), or ``file PATH`` (the file, or
-  its part between ``# [docs]`` and ``# [/docs]`` where it has one).
+  its parts between ``# [docs]`` and ``# [/docs]`` where it has some).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import importlib.util
 import json
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -180,8 +181,8 @@ def _file(name: str) -> str:
     if not (ROOT / name).is_file():
         raise SystemExit(f"{name} is missing: a page shows it")
     text = (ROOT / name).read_text(encoding="utf-8")
-    part = re.search(r"^# \[docs\]\n(.*?)^# \[/docs\]", text, re.DOTALL | re.MULTILINE)
-    body = (part.group(1) if part else text).strip("\n")
+    parts = re.findall(r"^ *# \[docs\]\n(.*?)^ *# \[/docs\]", text, re.DOTALL | re.MULTILINE)
+    body = "\n\n".join(textwrap.dedent(part).strip("\n") for part in parts or [text])
     return f"\n```{LANGUAGES.get(Path(name).suffix, 'text')}\n{body}\n```\n"
 
 
