@@ -19,7 +19,11 @@ def test_reveal_is_the_only_way_out_and_carries_the_label() -> None:
     assert Tainted(SECRET, LABEL).with_value(3).reveal() == (3, LABEL)
 
 
-@pytest.mark.parametrize("show", [repr, str, "{}".format, "{!r:>80}".format, lambda value: f"{value}"], ids=str)
+@pytest.mark.parametrize(
+    "show",
+    [repr, str, "{}".format, "{!r:>80}".format, lambda value: f"{value}"],
+    ids=["repr", "str", "format", "padded", "f-string"],
+)
 def test_no_way_of_printing_shows_the_value(show: Callable[[object], str]) -> None:
     shown = show(Tainted(SECRET, LABEL))
     assert SECRET not in shown
@@ -27,7 +31,9 @@ def test_no_way_of_printing_shows_the_value(show: Callable[[object], str]) -> No
 
 
 @pytest.mark.parametrize(
-    "use", [bool, len, iter, hash, lambda value: value == SECRET, lambda value: value < SECRET], ids=str
+    "use",
+    [bool, len, iter, hash, lambda value: value == SECRET, lambda value: value < SECRET],
+    ids=["bool", "len", "iter", "hash", "eq", "lt"],
 )
 def test_using_it_directly_is_an_error(use: Callable[[object], object]) -> None:
     with pytest.raises(LabelError, match="call reveal"):
