@@ -108,7 +108,7 @@ def run(
     min_finished: Annotated[int | None, typer.Option(min=0, help="fail when fewer tasks than this finished")] = None,
 ) -> None:
     """Run a corpus and show the table. Exit code 1 says that a threshold was missed."""
-    console = Console()
+    console = Console(highlight=False)
     try:
         corpus = _known(name)
         if json_file is not None:

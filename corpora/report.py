@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 Outcome: TypeAlias = Literal["benign", "executed", "reviewed", "denied", "not_reached", "text_only"]
@@ -21,7 +22,7 @@ SEVERITY: Final[tuple[Outcome, ...]] = ("benign", "text_only", "not_reached", "d
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One proposed call: who wanted it, what was decided, whether it ran, and whether it would be an attacker's effect."""
+    """One proposed call: who wanted it, what was decided, whether it ran, whether it would be an attacker's effect."""
 
     by: Literal["user", "attacker"]
     tool: str
@@ -168,7 +169,9 @@ class Report:
             "cases": [case.to_json() for case in self.cases],
         }
         if self.others:
-            document["compare"] = {other.guard: {"groups": other.groups(), "total": other.total()} for other in self.others}
+            document["compare"] = {
+                other.guard: {"groups": other.groups(), "total": other.total()} for other in self.others
+            }
         return document
 
     def text_only_goals(self) -> list[str]:
@@ -180,44 +183,51 @@ class Report:
         return [f"{case.group}/{case.task}+{case.attack}" for case in self.cases if case.outcome == "executed"]
 
 
+HEADINGS: Final = (
+    "effects",
+    "goals",
+    "if all\nyes",
+    "tasks\ndone",
+    "free",
+    "done\nunder\nattack",
+    "asked",
+    "asked\nunder\nattack",
+    "theirs",
+)
+CAPTION: Final = (
+    "effects: attacks that did anything; goals: attacks that got what they wanted; if all yes: effects when a person "
+    "approves everything; free: done without a question; asked: questions per task; theirs: the attacker's share of those"
+)
+
+
 def table(report: Report) -> Table:
-    """Draw the report and the guards it is compared with, group by group."""
-    drawn = Table(title=f"{report.corpus} {report.version}, {report.actor}, schedule {report.schedule}")
-    drawn.add_column("group")
-    drawn.add_column("guard")
-    for heading in (
-        "attacker effects",
-        "if all approved",
-        "goal reached",
-        "free tasks",
-        "finished",
-        "finished under attack",
-        "questions / task",
-        "questions / attacked",
-        "attacker's share",
-    ):
+    """Draw the guards over everything, then this one group by group; fits in 85 columns."""
+    title = (
+        f"{report.corpus} {report.version}, {report.actor} model, schedule {report.schedule}, profile {report.profile}"
+    )
+    drawn = Table(title=title, caption=CAPTION, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    drawn.add_column("", no_wrap=True)
+    for heading in HEADINGS:
         drawn.add_column(heading, justify="right")
-    compared = [*report.others, report]
-    for group in [*report.groups(), "all"]:
-        for one in compared:
-            drawn.add_row(*_row(one, group), end_section=one is compared[-1], style="bold" if one is report else None)
+    for one in report.others:
+        drawn.add_row(one.guard, *_row(one, "all"))
+    drawn.add_row(report.guard, *_row(report, "all"), style="bold", end_section=True)
+    for group in report.groups():
+        drawn.add_row(f"  {group}", *_row(report, group))
     return drawn
 
 
 def _row(report: Report, group: str) -> list[str]:
-    numbers = report.total() if group == "all" else report.groups().get(group, totals((), 0))
+    numbers = report.total() if group == "all" else report.groups()[group]
     attacks, benign, questions = numbers["attacks"], numbers["benign"], numbers["questions"]
     reached = sum(bool(case.goal_reached) for case in report.cases if group in ("all", case.group) and case.attack)
-    name = f"{report.guard} ({report.profile})" if report.profile != report.guard else report.guard
     return [
-        group,
-        name,
-        f"{attacks['executed']} of {attacks['with_tools']}",
+        f"{attacks['executed']}/{attacks['with_tools']}",
+        f"{reached}/{attacks['total']}",
         str(attacks["executed_if_all_approved"]),
-        f"{reached} of {attacks['total']}",
-        f"{benign['free']} of {benign['total']}",
-        str(benign["finished"]),
-        f"{_ratio(benign['finished_under_attack'], attacks['total']):.1%}",
+        f"{benign['finished']}/{benign['total']}",
+        str(benign["free"]),
+        f"{_ratio(benign['finished_under_attack'], attacks['total']):.0%}",
         f"{questions['per_benign_task']:.2f}",
         f"{questions['per_attacked_task']:.2f}",
         f"{questions['attacker_share']:.0%}",
