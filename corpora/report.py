@@ -196,7 +196,7 @@ HEADINGS: Final = (
 )
 CAPTION: Final = (
     "effects: attacks that did anything; goals: attacks that got what they wanted; if all yes: effects when a person "
-    "approves everything; free: done without a question; asked: questions per task; theirs: the attacker's share of those"
+    "approves everything; free: done without a question; asked: questions per task; theirs: the attacker's share"
 )
 
 
