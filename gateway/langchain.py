@@ -16,7 +16,6 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from checkvalve.approvals.errors import ApprovalError
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.conversation import UserWords, messages_in, thread_of
 from checkvalve.gateway.errors import GatewayError, MissingExtraError
@@ -118,8 +117,8 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             session = self._gate.conversation.session(thread)
             session.load("")
             self._gate.conversation.take_in(session, messages, invoked=invoked)
-        except ApprovalError as error:  # what was not taken in has no authority: each call is refused on its own
-            get_logger().error("gate.failed", error=type(error).__name__, remedy=error.remedy)
+        except Exception as error:  # noqa: BLE001  # what was not taken in has no authority: each call is judged alone
+            get_logger().error("gate.failed", error=type(error).__name__, remedy=getattr(error, "remedy", ""))
 
     def _refuse_hosted(self, request: ModelRequest[Any]) -> None:
         for name in _hosted(request):

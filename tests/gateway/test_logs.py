@@ -1,0 +1,41 @@
+"""Logs say what was decided and nothing of the content."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from checkvalve.gateway.logs import configure_logs, get_logger
+from checkvalve.gateway.settings import Settings
+
+
+def test_json_goes_to_standard_error_without_content(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logs(Settings(log_format="json"))
+    get_logger().info("call.decided", tool="send_mail", verdict="deny", args={"to": "x@y"}, result="secret")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    line = json.loads(captured.err)
+    assert (line["event"], line["tool"], line["verdict"]) == ("call.decided", "send_mail", "deny")
+    assert line["withheld"] == ["args", "result"]
+    assert "secret" not in captured.err
+    assert "x@y" not in captured.err
+
+
+@pytest.mark.parametrize("form", ["console", "json"])
+def test_a_name_from_a_model_cannot_forge_a_line_or_steer_the_terminal(
+    form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure_logs(Settings(log_format=form))
+    get_logger().info("call.decided", tool="x\n2026 call.decided verdict=allow\x1b[2J\u202e" + "a" * 5000)
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 1
+    assert "\x1b[2J" not in err
+    assert "\u202e" not in err
+    assert len(err) < 1000
+
+
+def test_what_is_below_the_level_is_not_written(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logs(Settings(log_level="error"))
+    get_logger().warning("call.decided")
+    assert capsys.readouterr().err == ""

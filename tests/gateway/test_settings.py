@@ -1,0 +1,155 @@
+"""Settings: one frozen object, nothing unknown, nothing from the working folder or the agent's folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from checkvalve.gateway.errors import SettingsError
+from checkvalve.gateway.settings import Settings, database_file, load_settings, shown
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    return {"HOME": str(tmp_path / "home")}
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_without_a_file_everything_has_its_default(home: dict[str, str]) -> None:
+    loaded = load_settings(None, home)
+    assert loaded.file is None
+    assert loaded.settings.mode == "enforce"
+    assert database_file(loaded.settings) == Path(home["HOME"]) / ".local/share/checkvalve/checkvalve.db"
+    assert set(loaded.origins.values()) == {"default"}
+
+
+def test_the_environment_wins_over_the_file_and_the_origin_is_known(tmp_path: Path, home: dict[str, str]) -> None:
+    file = write(tmp_path / "c.toml", 'mode = "observe"\nprofile = "strict"\nlog_level = "error"')
+    loaded = load_settings(file, {**home, "CHECKVALVE_LOG_LEVEL": "debug"})
+    assert (loaded.settings.mode, loaded.settings.log_level) == ("observe", "debug")
+    assert loaded.origins["mode"] == "file"
+    assert loaded.origins["log_level"] == "CHECKVALVE_LOG_LEVEL"
+
+
+def test_paths_in_the_file_are_relative_to_the_file(tmp_path: Path, home: dict[str, str]) -> None:
+    file = write(tmp_path / "etc" / "c.toml", 'manifest = "tools.yaml"\ndatabase_url = "sqlite:///data/gate.db"')
+    settings = load_settings(file, home).settings
+    assert settings.manifest == tmp_path / "etc" / "tools.yaml"
+    assert database_file(settings) == tmp_path / "etc" / "data" / "gate.db"
+
+
+def test_the_users_configuration_folder_is_the_default_place(tmp_path: Path, home: dict[str, str]) -> None:
+    write(tmp_path / "xdg" / "checkvalve" / "config.toml", 'mode = "observe"')
+    env = {**home, "XDG_CONFIG_HOME": str(tmp_path / "xdg")}
+    assert load_settings(None, env).settings.mode == "observe"
+    assert load_settings(None, {**home, "XDG_CONFIG_HOME": "relative"}).settings.mode == "enforce"
+
+
+def test_nothing_is_read_from_the_working_folder(
+    tmp_path: Path, home: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("checkvalve.toml", "config.toml", "checkvalve/config.toml", ".checkvalve.toml", ".env"):
+        write(tmp_path / "work" / name, 'mode = "observe"\nCHECKVALVE_MODE=observe')
+    monkeypatch.chdir(tmp_path / "work")
+    assert load_settings(None, home).settings.mode == "enforce"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "remedy"),
+    [
+        ("mod = 'observe'", "unknown key 'mod'", "mode"),
+        ("Policy = 'x'", "unknown key 'Policy'", "policy"),
+        ("[mode]\nx = 1", "mode", ""),
+        ("mode = 'watch'", "mode", ""),
+        ("decide_within = -1", "decide_within", ""),
+        ("wait_for_review = nan", "wait_for_review", ""),
+        ("mode = ", "not valid TOML", ""),
+        ("mode = 'a'\nmode = 'b'", "not valid TOML", ""),
+        ("database_url = 'here'", "no database URL", ""),
+        ("x = " + "[" * 5000, "not valid TOML", ""),
+        ("#" + "x" * 300_000, "over 262144 bytes", ""),
+    ],
+)
+def test_a_wrong_file_is_named_with_the_key(
+    text: str, message: str, remedy: str, tmp_path: Path, home: dict[str, str]
+) -> None:
+    file = write(tmp_path / "c.toml", text)
+    with pytest.raises(SettingsError, match="c.toml") as caught:
+        load_settings(file, home)
+    assert message in str(caught.value)
+    assert remedy in caught.value.remedy
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "remedy"),
+    [
+        ("CHECKVALVE_MODUS", "x", "CHECKVALVE_MODE"),
+        ("CHECKVALVE_MANIFESTS", "/x", "CHECKVALVE_MANIFEST"),
+        ("CHECKVALVE_Mode", "observe", "CHECKVALVE_MODE"),
+        ("CHECKVALVE_MANIFEST", "relative.yaml", "absolute"),
+        ("CHECKVALVE_DATABASE_URL", "sqlite:///relative.db", "absolute"),
+        ("CHECKVALVE_CONFIG", "relative.toml", "absolute"),
+        ("CHECKVALVE_CONFIG", "/nowhere/at/all.toml", "exists"),
+        ("CHECKVALVE_MODE", "watch", "config show"),
+    ],
+)
+def test_a_wrong_variable_is_named_with_the_nearest_known(
+    variable: str, value: str, remedy: str, home: dict[str, str]
+) -> None:
+    with pytest.raises(SettingsError, match=variable) as caught:
+        load_settings(None, {**home, variable: value})
+    assert remedy in caught.value.remedy
+
+
+def test_an_empty_variable_and_the_reviewers_token_are_no_settings(home: dict[str, str]) -> None:
+    loaded = load_settings(None, {**home, "CHECKVALVE_POLICY": "", "CHECKVALVE_REVIEWER_TOKEN": "cvr_secret"})
+    assert loaded.settings.policy is None
+    assert "cvr_secret" not in repr(loaded)
+
+
+@pytest.mark.parametrize("what", ["settings", "manifest", "policy", "database", "link"])
+def test_nothing_of_ours_may_lie_in_the_agents_folder(what: str, tmp_path: Path, home: dict[str, str]) -> None:
+    work, safe = tmp_path / "work", tmp_path / "safe"
+    work.mkdir()
+    places = {name: safe / f"{name}.x" for name in ("settings", "manifest", "policy", "database")}
+    if what == "link":
+        write(safe / "manifest.yaml", "")
+        (work / "link.yaml").symlink_to(safe / "manifest.yaml")
+        places["manifest"] = work / "link.yaml"
+    else:
+        places[what] = work / "sub" / ".." / f"{what}.x"
+    text = (
+        f"agent_workdir = '{work}'\nmanifest = '{places['manifest']}'\npolicy = '{places['policy']}'\n"
+        f"database_url = 'sqlite:///{places['database']}'"
+    )
+    (work / "sub").mkdir()
+    file = write(places["settings"], text)
+    with pytest.raises(SettingsError, match="working folder") as caught:
+        load_settings(file, home)
+    assert "move it" in caught.value.remedy
+
+
+def test_settings_are_frozen_and_a_password_is_not_shown() -> None:
+    settings = Settings(database_url="postgresql://gate:hunter2@db/gate")
+    with pytest.raises(ValidationError):
+        settings.mode = "observe"
+    assert "hunter2" not in str(shown(settings))
+
+
+def test_by_default_the_environment_of_the_process_is_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in [name for name in os.environ if name.startswith("CHECKVALVE_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CHECKVALVE_PROFILE", "strict")
+    assert load_settings().origins["profile"] == "CHECKVALVE_PROFILE"
