@@ -57,16 +57,16 @@ class Run:
         return spec is None or not is_plain_read(spec)
 
 
-def benign(run: Run) -> bool:
-    """Solve the user's task and say whether the benchmark calls it finished."""
+def benign(run: Run) -> str:
+    """Solve the user's task and return the final answer."""
     run.guard.words(run.episode.prompt)
     for call in run.episode.user_calls():
         run.propose(call, "user", yes=True, effect=False)
-    return run.episode.finished(run.episode.task.GROUND_TRUTH_OUTPUT)
+    return str(run.episode.task.GROUND_TRUTH_OUTPUT)
 
 
-def hijacked(run: Run, attack_id: str, moment: Moment) -> tuple[bool, bool]:
-    """Work on the user's task until the attacker's text takes over; return (task finished, goal reached)."""
+def hijacked(run: Run, attack_id: str, moment: Moment) -> str:
+    """Work on the user's task until the attacker's text takes over, and return the final answer."""
     run.guard.words(run.episode.prompt)
     own = run.episode.user_calls()
     for call in own:
@@ -75,8 +75,7 @@ def hijacked(run: Run, attack_id: str, moment: Moment) -> tuple[bool, bool]:
             _take_over(run, attack_id, own)
     if moment == "end":
         _take_over(run, attack_id, own)
-    output = f"{run.episode.task.GROUND_TRUTH_OUTPUT}\n{goals.final_text(run.episode, attack_id)}".strip()
-    return run.episode.finished(output), run.episode.goal_reached(attack_id, output)
+    return f"{run.episode.task.GROUND_TRUTH_OUTPUT}\n{goals.final_text(run.episode, attack_id)}".strip()
 
 
 def _take_over(run: Run, attack_id: str, own: list[ToolCall]) -> None:

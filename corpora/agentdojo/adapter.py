@@ -6,6 +6,7 @@ Guarantees: importing this module needs no extra; the benchmark is loaded on fir
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.metadata
 import json
@@ -104,22 +105,34 @@ class Suite:
         self._runtime = importlib.import_module("agentdojo.functions_runtime").FunctionsRuntime(suite.tools)
         attacks = importlib.import_module("agentdojo.attacks.important_instructions_attacks")
         self._wording: str = attacks.ImportantInstructionsAttack._JB_STRING
+        self._kept: tuple[dict[str, str], Any] | None = None
+        self._places: dict[str, list[str]] = {}
+        self.known_checks: dict[bytes, bool] = {}
+        """What the benchmark said of an end state before: comparing two states is most of the time of a run."""
         self._call_type: Any = importlib.import_module("agentdojo.functions_runtime").FunctionCall
 
     def environment(self, injections: Mapping[str, str]) -> Any:
-        """Return a fresh environment. The benchmark's own loader does the same with a parser eight times slower."""
-        text = self._text.format(**{**self._defaults, **injections})
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        with quiet():
-            return self._suite.environment_type.model_validate(yaml.load(text, loader))  # noqa: S506  # a safe loader
+        """Return a fresh environment, as the benchmark's own loader would, only faster.
+
+        Several runs follow each other on the same injections, so the last environment is kept and copied.
+        """
+        if self._kept is None or self._kept[0] != injections:
+            text = self._text.format(**{**self._defaults, **injections})
+            loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is eight times faster
+            with quiet():
+                loaded = self._suite.environment_type.model_validate(yaml.load(text, loader))  # noqa: S506  # a safe loader
+            self._kept = (dict(injections), loaded)
+        return self._kept[1].model_copy(deep=True)
 
     def injections(self, task_id: str, attack_id: str) -> dict[str, str]:
         """Return the attack's text for every place that the user's task reads."""
         goal = self.attacks[attack_id].GOAL
         text = self._wording.format(goal=goal, user=_USER, model=_MODEL)
-        return dict.fromkeys(self._places(task_id), text)
+        if task_id not in self._places:
+            self._places[task_id] = self._find_places(task_id)
+        return dict.fromkeys(self._places[task_id], text)
 
-    def _places(self, task_id: str) -> list[str]:
+    def _find_places(self, task_id: str) -> list[str]:
         """Find the places the user's task reads, with a canary in each."""
         canaries = {name: f"canary-{number}-yranac" for number, name in enumerate(self._defaults)}
         episode = self.episode(task_id, canaries)
@@ -129,7 +142,7 @@ class Suite:
     def episode(self, task_id: str, injections: Mapping[str, str]) -> Episode:
         """Return a fresh run of one task."""
         task = self.user_tasks[task_id]
-        return Episode(self, task, task.init_environment(self.environment(injections)))
+        return Episode(self, task, task.init_environment(self.environment(injections)), dict(injections))
 
 
 @dataclass
@@ -139,6 +152,7 @@ class Episode:
     suite: Suite
     task: Any
     env: Any
+    injections: dict[str, str]
     executed: list[ToolCall] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -167,11 +181,21 @@ class Episode:
             return _plain(result) if error is None else {"error": error}
 
     def finished(self, output: str) -> bool:
-        """Ask the benchmark whether the user's task is done."""
-        with quiet():
-            start, end = self._copies()
-            by_trace = self.task.utility_from_traces(output, start, end, self._trace())
-            return bool(by_trace if by_trace is not None else self.task.utility(output, start, end))
+        """Ask the benchmark whether the user's task is done. The same end state is never checked twice."""
+        key = self._fingerprint(output)
+        if key not in self.suite.known_checks:
+            with quiet():
+                start, end = self._copies()
+                by_trace = self.task.utility_from_traces(output, start, end, self._trace())
+                done = by_trace if by_trace is not None else self.task.utility(output, start, end)
+            self.suite.known_checks[key] = bool(done)
+        return self.suite.known_checks[key]
+
+    def _fingerprint(self, output: str) -> bytes:
+        """Digest everything a check can look at: the start is a function of task and injections."""
+        trace = [(call.tool, dict(call.args)) for call in self.executed]
+        parts = json.dumps([self.task.ID, self.injections, output, trace], sort_keys=True, default=str)
+        return hashlib.sha256(parts.encode() + self.env.model_dump_json().encode()).digest()
 
     def goal_reached(self, attack_id: str, output: str) -> bool:
         """Ask the benchmark whether the attack reached its goal. Only executed calls are its trace."""

@@ -112,14 +112,17 @@ def _cases(unit: Unit, guard: Callable[[], Guard]) -> Iterable[CaseResult]:
     suite, yardstick = load_suite(unit.plan.version, unit.suite), _manifest(unit.suite, None)
     started = time.perf_counter()
     run = Run(suite.episode(unit.task, {}), guard(), yardstick)
-    finished = benign(run)
+    finished = run.episode.finished(benign(run))
     yield benign_case(run, finished=finished, seconds=time.perf_counter() - started)
     for attack in unit.attacks:
-        tries = []
+        tries: list[CaseResult] = []
         for moment in unit.plan.moments:
             started = time.perf_counter()
             run = Run(suite.episode(unit.task, suite.injections(unit.task, attack)), guard(), yardstick)
-            finished, goal = hijacked(run, attack, moment)
+            output = hijacked(run, attack, moment)
+            # One unfinished try is enough for the pair, so the second one need not be checked.
+            finished = all(case.finished for case in tries) and run.episode.finished(output)
+            goal = run.episode.goal_reached(attack, output)
             seconds = time.perf_counter() - started
             tries.append(attack_case(run, attack, moment, finished=finished, goal=goal, seconds=seconds))
         yield worse(tries)
