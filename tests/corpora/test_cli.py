@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,11 @@ def test_a_failed_run_leaves_an_existing_report_alone(tmp_path: Path) -> None:
     target.write_text("kept", encoding="utf-8")
     assert invoke("run", "builtin", "--suite", "nothing", "--json", str(target)).exit_code == cli.UNUSABLE
     assert target.read_text(encoding="utf-8") == "kept"
+
+
+def test_a_missing_extra_is_named_and_leaves_the_rest_usable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "agentdojo", None)
+    result = invoke("run", "agentdojo")
+    assert result.exit_code == cli.UNUSABLE
+    assert "pip install 'checkvalve[agentdojo]'" in result.stderr
+    assert invoke("list").exit_code == 0

@@ -154,6 +154,14 @@ def test_a_folder_that_is_no_run_is_said(tmp_path: Path) -> None:
     assert "is not a run of the demonstration" in result.stderr
 
 
+def test_a_missing_extra_is_named_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langchain.agents", None)
+    result = invoke("--folder", str(tmp_path))
+    assert result.exit_code == demo.UNUSABLE
+    assert "pip install 'checkvalve[langchain]'" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     result = invoke("--folder", str(tmp_path / "file"))
