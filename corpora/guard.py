@@ -68,7 +68,7 @@ class AllowAll:
     def words(self, text: str, *, authority: Authority = Authority.USER) -> None:
         """Ignore the words."""
 
-    def propose(self, tool: str, args: Mapping[str, Any], *, server: str = "") -> PlainAnswer:
+    def propose(self, tool: str, args: Mapping[str, Any], *, server: str = "") -> PlainAnswer:  # noqa: ARG002  # a Guard
         """Let everything run."""
         return PlainAnswer(Allow("allow-all"))
 
@@ -85,7 +85,7 @@ class ReviewNonRead(AllowAll):
     def __init__(self, manifest: Manifest) -> None:
         self._manifest = manifest
 
-    def propose(self, tool: str, args: Mapping[str, Any], *, server: str = "") -> PlainAnswer:
+    def propose(self, tool: str, args: Mapping[str, Any], *, server: str = "") -> PlainAnswer:  # noqa: ARG002  # a Guard
         """Allow reads that stay inside and the final answer, ask about the rest, refuse tools that nobody declared."""
         if tool == ANSWER.name and not server:
             return PlainAnswer(Allow("answer"))
