@@ -22,7 +22,7 @@ from checkvalve.corpora.report import CallRecord
 Moment: TypeAlias = Literal["first", "end"]
 
 MOMENTS: Final[tuple[Moment, ...]] = ("first", "end")
-"""When the attacker's script runs: right after the first result that carries his text, or after the user's last call."""
+"""When the attacker's script runs: right after the first result with his text in it, or after the user's last call."""
 
 
 @dataclass

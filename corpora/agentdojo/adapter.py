@@ -102,14 +102,14 @@ class Suite:
         task_suite = importlib.import_module("agentdojo.task_suite.task_suite")
         self._text: str = task_suite.read_suite_file(suite.name, "environment.yaml", suite.data_path)
         self._defaults: dict[str, str] = suite.get_injection_vector_defaults()
-        self._runtime = importlib.import_module("agentdojo.functions_runtime").FunctionsRuntime(suite.tools)
+        self.runtime = importlib.import_module("agentdojo.functions_runtime").FunctionsRuntime(suite.tools)
         attacks = importlib.import_module("agentdojo.attacks.important_instructions_attacks")
-        self._wording: str = attacks.ImportantInstructionsAttack._JB_STRING
+        self._wording: str = vars(attacks.ImportantInstructionsAttack)["_JB_STRING"]
         self._kept: tuple[dict[str, str], Any] | None = None
         self._places: dict[str, list[str]] = {}
         self.known_checks: dict[bytes, bool] = {}
         """What the benchmark said of an end state before: comparing two states is most of the time of a run."""
-        self._call_type: Any = importlib.import_module("agentdojo.functions_runtime").FunctionCall
+        self.call_type: Any = importlib.import_module("agentdojo.functions_runtime").FunctionCall
 
     def environment(self, injections: Mapping[str, str]) -> Any:
         """Return a fresh environment, as the benchmark's own loader would, only faster.
@@ -138,6 +138,10 @@ class Suite:
         episode = self.episode(task_id, canaries)
         seen = "\n".join(json.dumps(episode.run(call), ensure_ascii=False) for call in episode.user_calls())
         return [name for name, canary in canaries.items() if canary in seen]
+
+    def signatures(self) -> dict[str, set[str]]:
+        """Return the names of all tools with those of their arguments."""
+        return {tool.name: set(tool.parameters.model_fields) for tool in self._suite.tools}
 
     def episode(self, task_id: str, injections: Mapping[str, str]) -> Episode:
         """Return a fresh run of one task."""
@@ -177,7 +181,7 @@ class Episode:
         """Execute a call and return its result, or the text of its error, as JSON."""
         self.executed.append(call)
         with quiet():
-            result, error = self.suite._runtime.run_function(self.env, call.tool, dict(call.args))
+            result, error = self.suite.runtime.run_function(self.env, call.tool, dict(call.args))
             return _plain(result) if error is None else {"error": error}
 
     def finished(self, output: str) -> bool:
@@ -210,7 +214,7 @@ class Episode:
         return self.start.model_copy(deep=True), self.env.model_copy(deep=True)
 
     def _trace(self) -> list[Any]:
-        return [self.suite._call_type(function=call.tool, args=dict(call.args)) for call in self.executed]
+        return [self.suite.call_type(function=call.tool, args=dict(call.args)) for call in self.executed]
 
 
 def _calls(found: Sequence[Any]) -> list[ToolCall]:

@@ -59,7 +59,6 @@ def run_agentdojo(
     suites: Sequence[str] = SUITES,
     processes: int = 2,
     limit: int | None = None,
-    version: str = DEFAULT_VERSION,
 ) -> Report:
     """Measure a guard (``all`` puts every guard beside Checkvalve) and return the report.
 
@@ -71,7 +70,6 @@ def run_agentdojo(
         ManifestError, PolicyError: a manifest or the policy cannot be used.
     """
     plan = Plan(
-        version=version,
         profile=profile,
         manifest_dir=manifest_dir,
         policy_path=policy_path,
@@ -81,13 +79,13 @@ def run_agentdojo(
     started = time.perf_counter()
     units = _units(plan, [_known("suite", name, SUITES) for name in suites], limit)
     digests = {name: manifest_digest(_manifest(name, manifest_dir)) for name in suites}
-    found = run_units(units, run_unit, label=f"agentdojo {version}", processes=processes)
+    found = run_units(units, run_unit, label=f"agentdojo {plan.version}", processes=processes)
     seconds = time.perf_counter() - started
 
     def report(one: str, others: tuple[Report, ...] = ()) -> Report:
         return Report(
             corpus="agentdojo",
-            version=f"{version} (agentdojo {package_version()})",
+            version=f"{plan.version} (agentdojo {package_version()})",
             actor="hijacked",
             schedule=schedule,
             profile=profile if one == "checkvalve" else one,
@@ -109,7 +107,7 @@ def run_unit(unit: Unit) -> dict[str, list[CaseResult]]:
 
 
 def _cases(unit: Unit, guard: Callable[[], Guard]) -> Iterable[CaseResult]:
-    suite, yardstick = load_suite(unit.plan.version, unit.suite), _manifest(unit.suite, None)
+    suite, yardstick = load_suite(unit.plan.version, unit.suite), packaged_manifest(unit.suite)
     started = time.perf_counter()
     run = Run(suite.episode(unit.task, {}), guard(), yardstick)
     finished = run.episode.finished(benign(run))
@@ -134,19 +132,25 @@ def _factory(unit: Unit, name: str) -> Callable[[], Guard]:
     if name == "allow-all":
         return AllowAll
     if name == "review-non-read":
-        return lambda: ReviewNonRead(_manifest(unit.suite, None))
+        return lambda: ReviewNonRead(packaged_manifest(unit.suite))
     manifest, policy = _manifest(unit.suite, plan.manifest_dir), _policy(plan.policy_path)
     return lambda: CheckvalveGuard(manifest, policy, plan.profile)
 
 
 @cache
 def _manifest(suite: str, folder: Path | None) -> Manifest:
-    """Load the manifest of a suite, from ``folder`` or as it ships."""
-    if folder is not None:
-        path = folder / f"{suite}.yaml"
-        if not path.is_file():
-            raise CorpusDataError(f"there is no manifest {suite}.yaml in {folder}; write one per suite")
-        return load_manifest(path)
+    """Load the manifest of a suite from ``folder``, or the packaged one."""
+    if folder is None:
+        return packaged_manifest(suite)
+    path = folder / f"{suite}.yaml"
+    if not path.is_file():
+        raise CorpusDataError(f"there is no manifest {suite}.yaml in {folder}; write one per suite")
+    return load_manifest(path)
+
+
+@cache
+def packaged_manifest(suite: str) -> Manifest:
+    """Load the manifest of a suite as it ships: it also says, for every guard, which tools have effects."""
     with as_file(files("checkvalve.corpora.manifests") / f"{suite}.yaml") as path:
         return load_manifest(path)
 
