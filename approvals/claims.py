@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,8 +27,8 @@ from checkvalve.filters.strictjson import JSON
 
 Revalidate: TypeAlias = Callable[[], Verdict]
 
-_RUNNING: Final[dict[object, str]] = {}
-"""What this process has claimed and not recorded yet: one token for each claim, with its proposal."""
+_RUNNING: Final[set[str]] = set()
+"""What this process has claimed and not recorded yet, by owner text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,6 @@ class Claim:
 
     proposal: Proposal
     attempt: Attempt
-    token: object
 
     @property
     def key(self) -> str:
@@ -87,18 +87,17 @@ class Claims:
     def _claim(self, proposal: Proposal) -> Claim | Outcome:
         now = self._queue.clock()
         until = now + self._lease
-        owner = str(Owner.me())
-        token = object()
-        _RUNNING[token] = proposal.id
+        owner = str(Owner.me(secrets.token_hex(8)))
+        _RUNNING.add(owner)
         try:
             with self._queue.store.write() as connection:
                 attempt = attempts.claim(connection, proposal, owner=owner, at=now, lease_until=until, step=self._step)
         except BaseException as error:
-            del _RUNNING[token]
+            _RUNNING.discard(owner)
             if isinstance(error, ConflictError | sa.exc.IntegrityError):
                 return self.look(proposal.id)
             raise
-        return Claim(proposal, attempt, token)
+        return Claim(proposal, attempt)
 
     def record(self, claim: Claim, ending: Ending) -> Proposal:
         """Do step 6.
@@ -117,7 +116,7 @@ class Claims:
                 remedy="look at its effect, then settle it: checkvalve approvals unknown",
             ) from error
         finally:
-            _RUNNING.pop(claim.token, None)
+            _RUNNING.discard(claim.attempt.owner)
 
     def look(self, proposal_id: str) -> Outcome:
         """Return how the proposal stands, after finding out whether the process that runs it is still alive."""
@@ -158,7 +157,8 @@ class Claims:
 
 def _is_gone(attempt: Attempt, now: int) -> bool:
     """Say whether nobody will record the end of this attempt any more: its process ended, or gave it up."""
-    if attempt.owner == str(Owner.me()) and attempt.proposal_id not in list(_RUNNING.values()):
+    who = Owner.parse(attempt.owner)
+    if who is not None and who.is_same_process(Owner.me()) and attempt.owner not in _RUNNING:
         return True
     return is_dead(attempt.owner, lease_until=attempt.lease_until, now=now)
 

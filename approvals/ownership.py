@@ -7,7 +7,7 @@ is not mistaken for its predecessor. Where another machine or container owns the
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -19,33 +19,38 @@ _ELSEWHERE: Final = "elsewhere"  # no /proc: every owner is judged by its lease
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """One process of one boot of one machine."""
+    """One claim of one process of one boot of one machine. ``claim`` tells the claims of a process apart."""
 
     boot: str
     namespace: str
     pid: int
     started: str
+    claim: str = ""
 
     def __str__(self) -> str:
-        return f"{self.boot}/{self.namespace}/{self.pid}/{self.started}"
+        return f"{self.boot}/{self.namespace}/{self.pid}/{self.started}/{self.claim}"
+
+    def is_same_process(self, other: Owner) -> bool:
+        """Say whether both are claims of one process."""
+        return replace(self, claim="") == replace(other, claim="")
 
     @classmethod
-    def me(cls) -> Owner:
-        """Return the present process."""
+    def me(cls, claim: str = "") -> Owner:
+        """Return the present process as the owner of a claim."""
         try:
             boot = _BOOT_ID.read_text(encoding="ascii").strip()
             namespace = str(_SELF_NAMESPACE.readlink())
         except OSError:
             boot = namespace = _ELSEWHERE
-        return cls(boot, namespace.replace("/", ""), os.getpid(), _started(os.getpid()))
+        return cls(boot, namespace.replace("/", ""), os.getpid(), _started(os.getpid()), claim)
 
     @classmethod
     def parse(cls, text: str) -> Owner | None:
         """Return the stored owner, or None when the text is not one."""
         parts = text.split("/")
-        if len(parts) != 4 or not parts[2].isdigit():  # noqa: PLR2004  # the four fields
+        if len(parts) != 5 or not parts[2].isdigit():  # noqa: PLR2004  # the five fields
             return None
-        return cls(parts[0], parts[1], int(parts[2]), parts[3])
+        return cls(parts[0], parts[1], int(parts[2]), parts[3], parts[4])
 
 
 def _started(pid: int) -> str:

@@ -82,17 +82,27 @@ def _same_proposal(row: sa.RowMapping, said: Seen) -> bool:
 
 
 def _check_permits(connection: sa.Connection, seen: Mapping[str, Seen]) -> Iterator[tuple[str, str]]:
+    permitted, attempted = set(), set()
     for permit in connection.execute(sa.select(grants.c.proposal_id, grants.c.issued_by, grants.c.digest)):
+        permitted.add(permit.proposal_id)
         said = seen.get(permit.proposal_id, Seen())
         if (permit.issued_by, permit.digest) != (said.granted_by, said.digest):
             yield "row_differs", f"the permit of proposal {permit.proposal_id} is not what its events say"
     for attempt in connection.execute(sa.select(attempts.c.proposal_id, attempts.c.fence)):
+        attempted.add(attempt.proposal_id)
         if attempt.fence != seen.get(attempt.proposal_id, Seen()).fence:
             yield "row_differs", f"the attempt of proposal {attempt.proposal_id} is not what its events say"
+    for subject, said in seen.items():
+        if said.granted_by and subject not in permitted:
+            yield "row_missing", f"the permit of proposal {subject} is gone"
+        if said.fence and subject not in attempted:
+            yield "row_missing", f"the attempt of proposal {subject} is gone"
 
 
 def _check_endorsements(connection: sa.Connection, seen: Mapping[str, Seen]) -> Iterator[tuple[str, str]]:
+    found = 0
     for row in connection.execute(sa.select(endorsements)).mappings():
+        found += 1
         said = seen.get(row["proposal_id"], Seen())
         try:
             same = digest(row["value"]) == row["value_digest"]
@@ -100,6 +110,8 @@ def _check_endorsements(connection: sa.Connection, seen: Mapping[str, Seen]) -> 
             same = False
         if not same or tuple(str(row[name]) for name in _ENDORSEMENT) not in said.endorsed:
             yield "row_differs", f"an endorsement of proposal {row['proposal_id']} is not what its events say"
+    if found < sum(len(said.endorsed) for said in seen.values()):
+        yield "row_missing", "an endorsement is gone"
 
 
 def _check_reviewers(connection: sa.Connection, said: Seen) -> Iterator[tuple[str, str]]:

@@ -56,9 +56,14 @@ def opened(open_queue: Callable[[], Queue]) -> Iterator[Queue]:
         stop(f"error: {error}", 1)
 
 
+def at_terminal() -> bool:
+    """Say whether somebody can be asked."""
+    return sys.stdin.isatty()
+
+
 def ask(question: str, *, hide: bool = False) -> str:
     """Ask the person at the terminal. No terminal, end of input or an interrupt are no decision."""
-    if not sys.stdin.isatty():
+    if not at_terminal():
         stop("no decision: there is no terminal to ask at", NO_DECISION)
     try:
         return str(typer.prompt(question, hide_input=hide, default="", show_default=False)).strip()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal
 
 import argon2
 
@@ -43,7 +44,8 @@ class HandClock:
 
 
 def decided(verdict: Verdict, endorsable: Sequence[Endorsement] = ()) -> Decision:
-    origins = ({"source": "tool:read_mail/c1#body", "span": [3, 19], "match": "exact", "trust": "untrusted"},)
+    found: dict[str, object] = {"source": "tool:read_mail/c1#body", "span": [3, 19], "match": "exact"}
+    origins = ({**found, "trust": "untrusted"},)
     report = ArgumentReport("to", "target", "email", sufficient=False, origins=origins)
     return Decision(
         verdict,
@@ -78,7 +80,9 @@ class Desk:
         token = queue.reviewers.add("ann")
         return cls(queue, clock, queue.reviewers.authenticate(token), token)
 
-    def request(self, *, to: str = MAIL.value, thread: str = "t", call_id: str = "", requester: str = "bob") -> ActionRequest:
+    def request(
+        self, *, to: str = MAIL.value, thread: str = "t", call_id: str = "", requester: str = "bob"
+    ) -> ActionRequest:
         call_id = call_id or f"c{next(self.calls)}"
         return ActionRequest.build("send", {"to": to, "n": 1}, thread=thread, call_id=call_id, requester=requester)
 
@@ -91,7 +95,7 @@ class Desk:
         request: ActionRequest | None = None,
     ) -> Proposal:
         decision = decided(verdict, [MAIL] if verdict is REVIEW else [])
-        mode = "observe" if observe else "enforce"
+        mode: Literal["enforce", "observe"] = "observe" if observe else "enforce"
         return self.queue.propose(request or self.request(), decision, mode=mode, idempotency=idempotency)
 
     def approve(self, proposal: Proposal, *, endorse: bool = True) -> Proposal:

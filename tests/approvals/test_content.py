@@ -53,12 +53,19 @@ def test_labels_survive_storage(label: Label) -> None:
 
 
 @pytest.mark.claim("C3")
-@given(st.recursive(st.one_of(st.none(), st.booleans(), st.integers(), st.text()), lambda inner: st.dictionaries(st.text(), inner)))
+@given(
+    st.recursive(
+        st.one_of(st.none(), st.booleans(), st.integers(), st.text()), lambda inner: st.dictionaries(st.text(), inner)
+    )
+)
 def test_what_is_no_label_is_the_worst_label(value: object) -> None:
     assert label_from_json(value) == UNKNOWN
 
 
-@pytest.mark.parametrize("change", [{"trust": "GOD"}, {"public": 1}, {"readers": None}, {"sources": [{}]}, {"public": True, "readers": ["x"]}])
+@pytest.mark.parametrize(
+    "change",
+    [{"trust": "GOD"}, {"public": 1}, {"readers": None}, {"sources": [{}]}, {"public": True, "readers": ["x"]}],
+)
 def test_a_label_that_is_wrong_in_one_part_is_the_worst_label(change: dict[str, object]) -> None:
     assert label_from_json({**label_to_json(MAIL), **change}) == UNKNOWN
 

@@ -5,6 +5,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any, NoReturn, TypeAlias
 
 import pytest
 import sqlalchemy as sa
@@ -18,8 +19,12 @@ from checkvalve.approvals.records import State, idempotency_key
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import attempts, grants, proposals
 from checkvalve.approvals.toolspec import Idempotency
+from checkvalve.approvals.verdicts import Verdict
 from checkvalve.approvals.verify import verify
+from checkvalve.filters.strictjson import JSON
 from tests.approvals.made import ALLOW, DENY, REVIEW, Desk, HandClock
+
+Args: TypeAlias = dict[str, JSON]
 
 
 @pytest.fixture
@@ -27,11 +32,11 @@ def executor(desk: Desk) -> Executor:
     return Executor(desk.queue, wait=timedelta(seconds=0.2))
 
 
-def never(args, key):
+def never(args: Args, key: str) -> NoReturn:
     pytest.fail("the effect ran")
 
 
-def works(args, key):
+def works(args: Args, key: str) -> JSON:
     return {"args": args, "key": key}
 
 
@@ -40,7 +45,12 @@ def test_the_effect_gets_the_recorded_arguments_and_a_stable_key(desk: Desk, exe
     proposal = desk.propose(ALLOW, request=desk.request(to="a@b.example"))
     outcome = executor.run(proposal.id, works)
     expected = {"args": {"to": "a@b.example", "n": 1}, "key": idempotency_key(proposal.id)}
-    assert (outcome.state, outcome.result, outcome.ran_here, outcome.executed) == (State.SUCCEEDED, expected, True, True)
+    assert (outcome.state, outcome.result, outcome.ran_here, outcome.executed) == (
+        State.SUCCEEDED,
+        expected,
+        True,
+        True,
+    )
     again = executor.run(proposal.id, never)
     assert (again.state, again.result, again.ran_here) == (State.SUCCEEDED, expected, False)
     grant = desk.queue.grant(proposal.id)
@@ -50,7 +60,7 @@ def test_the_effect_gets_the_recorded_arguments_and_a_stable_key(desk: Desk, exe
 
 @pytest.mark.claim("C2", "C9")
 @pytest.mark.parametrize("verdict", [REVIEW, DENY])
-def test_without_a_permit_nothing_runs(desk: Desk, executor: Executor, verdict) -> None:
+def test_without_a_permit_nothing_runs(desk: Desk, executor: Executor, verdict: Verdict) -> None:
     proposal = desk.propose(verdict)
     outcome = executor.run(proposal.id, never)
     assert (outcome.proposal, outcome.executed) == (proposal, False)
@@ -83,9 +93,18 @@ def test_after_its_deadline_a_permit_is_worth_nothing(desk: Desk, executor: Exec
 @pytest.mark.claim("C4")
 @pytest.mark.parametrize(
     ("first", "now", "runs"),
-    [(ALLOW, ALLOW, True), (REVIEW, REVIEW, True), (REVIEW, ALLOW, True), (ALLOW, REVIEW, False), (ALLOW, DENY, False), (REVIEW, DENY, False)],
+    [
+        (ALLOW, ALLOW, True),
+        (REVIEW, REVIEW, True),
+        (REVIEW, ALLOW, True),
+        (ALLOW, REVIEW, False),
+        (ALLOW, DENY, False),
+        (REVIEW, DENY, False),
+    ],
 )
-def test_looking_again_can_only_make_it_stricter(desk: Desk, executor: Executor, first, now, runs) -> None:
+def test_looking_again_can_only_make_it_stricter(
+    desk: Desk, executor: Executor, first: Verdict, now: Verdict, runs: bool
+) -> None:
     proposal = desk.propose(first)
     if first is REVIEW:
         desk.approve(proposal)
@@ -98,7 +117,7 @@ def test_looking_again_can_only_make_it_stricter(desk: Desk, executor: Executor,
 def test_a_crash_while_looking_again_runs_nothing(desk: Desk, executor: Executor) -> None:
     proposal = desk.propose(ALLOW)
 
-    def crash():
+    def crash() -> NoReturn:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -133,10 +152,12 @@ def test_a_changed_record_never_runs(desk: Desk, executor: Executor) -> None:
         (OutcomeUnknownError("half sent"), Idempotency.NONE, State.UNKNOWN),
     ],
 )
-def test_how_an_effect_that_raised_is_recorded(desk: Desk, executor: Executor, error, idempotency, state) -> None:
+def test_how_an_effect_that_raised_is_recorded(
+    desk: Desk, executor: Executor, error: Exception, idempotency: Idempotency, state: State
+) -> None:
     proposal = desk.propose(ALLOW, idempotency=idempotency)
 
-    def fails(args, key):
+    def fails(args: Args, key: str) -> JSON:
         raise error
 
     outcome = executor.run(proposal.id, fails)
@@ -149,10 +170,12 @@ def test_how_an_effect_that_raised_is_recorded(desk: Desk, executor: Executor, e
 
 @pytest.mark.claim("C4")
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
-def test_an_interrupted_effect_is_unknown_and_the_interrupt_goes_on(desk: Desk, executor: Executor, error) -> None:
+def test_an_interrupted_effect_is_unknown_and_the_interrupt_goes_on(
+    desk: Desk, executor: Executor, error: type[BaseException]
+) -> None:
     proposal = desk.propose(ALLOW)
 
-    def interrupted(args, key):
+    def interrupted(args: Args, key: str) -> JSON:
         raise error
 
     with pytest.raises(error):
@@ -161,15 +184,16 @@ def test_an_interrupted_effect_is_unknown_and_the_interrupt_goes_on(desk: Desk, 
 
 
 @pytest.mark.parametrize("value", [object(), float("nan"), {1: {2}}], ids=["object", "nan", "set"])
-def test_a_result_that_cannot_be_kept_still_succeeded(desk: Desk, executor: Executor, value) -> None:
+def test_a_result_that_cannot_be_kept_still_succeeded(desk: Desk, executor: Executor, value: Any) -> None:
     proposal = desk.propose(ALLOW)
     assert executor.run(proposal.id, lambda args, key: value).result is value
     again = executor.run(proposal.id, never)
     assert again.state is State.SUCCEEDED
+    assert isinstance(again.result, dict)
     assert list(again.result) == [NOT_KEPT]
 
 
-def test_a_huge_result_is_not_kept_and_says_so(desk: Desk, executor: Executor, monkeypatch) -> None:
+def test_a_huge_result_is_not_kept_and_says_so(desk: Desk, executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("checkvalve.approvals.outcome.MAX_RESULT", 100)
     proposal = desk.propose(ALLOW)
     executor.run(proposal.id, lambda args, key: "x" * 101)
@@ -182,7 +206,7 @@ def test_a_loser_waits_for_the_winner_and_gets_its_result(desk: Desk) -> None:
     proposal = desk.propose(ALLOW)
     started, finish = threading.Event(), threading.Event()
 
-    def slow(args, key):
+    def slow(args: Args, key: str) -> JSON:
         started.set()
         finish.wait(5)
         return "done"
@@ -202,11 +226,11 @@ def test_a_loser_does_not_wait_for_ever(desk: Desk, executor: Executor) -> None:
     proposal = desk.propose(ALLOW)
     inner: list[Outcome] = []
 
-    def slow(args, key):
+    def slow(args: Args, key: str) -> JSON:
         inner.append(executor.run(proposal.id, never))
         return asyncio.run(wait_too())
 
-    async def wait_too():
+    async def wait_too() -> JSON:
         outcome = await executor.arun(proposal.id, never)
         inner.append(outcome)
         return "done"
@@ -215,7 +239,7 @@ def test_a_loser_does_not_wait_for_ever(desk: Desk, executor: Executor) -> None:
     assert [outcome.state for outcome in inner] == [State.EXECUTING, State.EXECUTING]
 
 
-async def answer(args, key):
+async def answer(args: Args, key: str) -> JSON:
     await asyncio.sleep(0)
     return args["n"]
 
@@ -223,7 +247,7 @@ async def answer(args, key):
 def test_an_awaited_effect(desk: Desk, executor: Executor) -> None:
     proposal = desk.propose(ALLOW)
 
-    async def both():
+    async def both() -> tuple[Outcome, Outcome]:
         return await asyncio.gather(executor.arun(proposal.id, answer), executor.arun(proposal.id, answer))
 
     outcomes = asyncio.run(both())
@@ -235,10 +259,10 @@ def test_an_awaited_effect(desk: Desk, executor: Executor) -> None:
 def test_cancelled_in_the_effect_it_is_unknown(desk: Desk, executor: Executor) -> None:
     proposal = desk.propose(ALLOW)
 
-    async def cancelled():
+    async def cancelled() -> None:
         reached = asyncio.Event()
 
-        async def hangs(args, key):
+        async def hangs(args: Args, key: str) -> None:
             reached.set()
             await asyncio.sleep(60)
 
@@ -264,7 +288,7 @@ def test_cancelled_while_claiming_nothing_was_started(desk: Desk, step: str) -> 
 
     executor = Executor(desk.queue, on_step=wait)
 
-    async def cancelled():
+    async def cancelled() -> None:
         task = asyncio.create_task(executor.arun(proposal.id, never))
         await asyncio.to_thread(here.wait, 5)
         task.cancel()
@@ -279,10 +303,12 @@ def test_cancelled_while_claiming_nothing_was_started(desk: Desk, step: str) -> 
 
 
 @pytest.mark.claim("C4", "C9")
-def test_an_end_that_cannot_be_recorded_is_unknown_not_tried_again(desk: Desk, executor: Executor, monkeypatch) -> None:
+def test_an_end_that_cannot_be_recorded_is_unknown_not_tried_again(
+    desk: Desk, executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
     proposal = desk.propose(ALLOW)
 
-    def lose_the_store(args, key):
+    def lose_the_store(args: Args, key: str) -> JSON:
         monkeypatch.setattr(Store, "write", lambda self: (_ for _ in ()).throw(StoreBusyError("busy")))
         return "sent"
 
@@ -293,7 +319,7 @@ def test_an_end_that_cannot_be_recorded_is_unknown_not_tried_again(desk: Desk, e
 
 
 @pytest.mark.claim("C9")
-def test_an_unreachable_store_runs_nothing(desk: Desk, executor: Executor, monkeypatch) -> None:
+def test_an_unreachable_store_runs_nothing(desk: Desk, executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     proposal = desk.propose(ALLOW)
     monkeypatch.setattr(Store, "write", lambda self: (_ for _ in ()).throw(StoreBusyError("busy")))
     with pytest.raises(StoreBusyError):
@@ -305,7 +331,6 @@ def orphan(desk: Desk, owner: str, lease_until: int, idempotency: Idempotency = 
     proposal = desk.propose(ALLOW, idempotency=idempotency)
     taken = claims.Claims(desk.queue, timedelta(minutes=15), lambda _: None).take(proposal.id, None)
     assert isinstance(taken, claims.Claim)
-    claims._RUNNING.clear()
     with desk.queue.store.write() as connection:
         row = sa.update(attempts).where(attempts.c.proposal_id == proposal.id)
         connection.execute(row.values(owner=owner, lease_until=lease_until))
@@ -313,7 +338,7 @@ def orphan(desk: Desk, owner: str, lease_until: int, idempotency: Idempotency = 
 
 
 def test_an_owner_elsewhere_is_dead_when_its_lease_is_over(desk: Desk, executor: Executor, clock: HandClock) -> None:
-    name = orphan(desk, "other-boot/pid:[1]/1/1", clock.now + 60_000_000)
+    name = orphan(desk, "other-boot/pid:[1]/1/1/x", clock.now + 60_000_000)
     assert executor.recover() == []
     assert executor.run(name, never).state is State.EXECUTING
     clock.advance(minutes=1)
@@ -324,7 +349,7 @@ def test_an_owner_elsewhere_is_dead_when_its_lease_is_over(desk: Desk, executor:
 def test_a_late_end_is_kept_as_evidence_and_changes_no_state(desk: Desk, executor: Executor, clock: HandClock) -> None:
     proposal = desk.propose(ALLOW)
 
-    def overtaken(args, key):
+    def overtaken(args: Args, key: str) -> JSON:
         clock.advance(minutes=15)
         assert [found.id for found in Executor(desk.queue).recover()] == [proposal.id]
         return "sent"
@@ -340,7 +365,7 @@ def test_a_late_end_is_kept_as_evidence_and_changes_no_state(desk: Desk, executo
 def test_an_old_owner_cannot_record_over_a_retry(desk: Desk, executor: Executor, clock: HandClock) -> None:
     proposal = desk.propose(ALLOW, idempotency=Idempotency.READ)
 
-    def overtaken(args, key):
+    def overtaken(args: Args, key: str) -> JSON:
         clock.advance(minutes=15)
         assert Executor(desk.queue).run(proposal.id, lambda args, key: "second").result == "second"
         return "first"
@@ -352,7 +377,7 @@ def test_an_old_owner_cannot_record_over_a_retry(desk: Desk, executor: Executor,
 
 def test_a_person_settles_what_nobody_knows(desk: Desk, executor: Executor, clock: HandClock) -> None:
     for done, end in ((True, State.CONFIRMED_DONE), (False, State.CONFIRMED_NOT_DONE)):
-        name = orphan(desk, "other-boot/pid:[1]/1/1", clock.now)
+        name = orphan(desk, "other-boot/pid:[1]/1/1/x", clock.now)
         executor.recover()
         settled = desk.queue.settle(name, desk.reviewer, done=done, note="called them")
         assert (settled.state, settled.decided_by, settled.note) == (end, "reviewer:ann", "called them")
@@ -366,5 +391,5 @@ def test_owners() -> None:
     assert is_dead(str(me), lease_until=1, now=1)
     reused = Owner(me.boot, me.namespace, me.pid, "1")
     assert is_dead(str(reused), lease_until=2, now=1)
-    for text in ("", "x", "a/b/c/d", "other/ns/1/1"):
+    for text in ("", "x", "a/b/c/d", "other/ns/1/1/x"):
         assert not is_dead(text, lease_until=2, now=1)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
 
 import pytest
 import sqlalchemy as sa
@@ -18,12 +19,13 @@ from checkvalve.approvals.errors import (
     StoreCorruptError,
 )
 from checkvalve.approvals.intake import MAX_OPEN_PER_THREAD
-from checkvalve.approvals.records import MOVES, State, may_move
+from checkvalve.approvals.records import MOVES, Proposal, State, may_move
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import grants, proposals
 from checkvalve.approvals.toolspec import Idempotency
+from checkvalve.approvals.verdicts import Verdict
 from tests.approvals.made import ALLOW, DENY, MAIL, REVIEW, Desk, HandClock, decided
 
 
@@ -38,7 +40,9 @@ def events_of(desk: Desk, proposal_id: str) -> list[tuple[str, dict[str, object]
     [(ALLOW, State.APPROVED, "rule:all-values-known"), (REVIEW, State.PENDING, None), (DENY, State.DENIED, None)],
     ids=["allow", "review", "deny"],
 )
-def test_a_verdict_decides_the_first_state_and_who_permits(desk: Desk, verdict, state, issuer) -> None:
+def test_a_verdict_decides_the_first_state_and_who_permits(
+    desk: Desk, verdict: Verdict, state: State, issuer: str | None
+) -> None:
     proposal = desk.propose(verdict)
     assert (proposal.state, proposal.verdict) == (state, verdict)
     grant = desk.queue.grant(proposal.id)
@@ -73,7 +77,7 @@ def test_equal_calls_of_another_thread_or_call_are_other_proposals(desk: Desk) -
 
 @pytest.mark.claim("C4")
 @pytest.mark.parametrize(("verdict", "end"), [(REVIEW, State.SUPERSEDED), (ALLOW, State.INVALIDATED)])
-def test_changed_arguments_of_a_call_close_what_was_open(desk: Desk, verdict, end) -> None:
+def test_changed_arguments_of_a_call_close_what_was_open(desk: Desk, verdict: Verdict, end: State) -> None:
     first = desk.propose(verdict, request=desk.request(call_id="c"))
     second = desk.propose(request=desk.request(call_id="c", to="other@x.example"))
     assert second.id != first.id
@@ -120,7 +124,9 @@ def test_nobody_approves_what_they_asked_for(desk: Desk, requester: str) -> None
 
 @pytest.mark.claim("C4")
 @pytest.mark.parametrize(("requester", "own"), [("ann", True), ("", True), ("bob", False)])
-def test_a_single_user_may_approve_and_the_record_says_so(store: Store, clock: HandClock, requester: str, own: bool) -> None:
+def test_a_single_user_may_approve_and_the_record_says_so(
+    store: Store, clock: HandClock, requester: str, own: bool
+) -> None:
     desk = Desk.at(store, clock, single_user=True)
     proposal = desk.propose(request=desk.request(requester=requester))
     assert desk.approve(proposal).self_approved is own
@@ -155,7 +161,7 @@ def test_the_first_of_two_decisions_wins(desk: Desk) -> None:
     for _ in range(5):
         proposal = desk.propose()
 
-        def decide(yes: bool, proposal=proposal) -> str:
+        def decide(yes: bool, proposal: Proposal = proposal) -> str:
             try:
                 return (desk.approve(proposal) if yes else desk.queue.reject(proposal.id, desk.reviewer)).state
             except ConflictError:
@@ -194,13 +200,19 @@ def test_listing_closes_what_is_overdue_and_filters(desk: Desk, clock: HandClock
 def test_an_id_may_be_shortened_but_not_guessed(desk: Desk) -> None:
     proposal = desk.propose()
     assert desk.queue.find(proposal.id[:8].upper()) == proposal
-    for prefix, error in (("%%%%%%%%", NotFoundError), ("ffffffff-0000", NotFoundError), (proposal.id[:3], ConflictError), ("", ConflictError)):
+    for prefix, error in (
+        ("%%%%%%%%", NotFoundError),
+        ("ffffffff-0000", NotFoundError),
+        (proposal.id[:3], ConflictError),
+        ("", ConflictError),
+    ):
         with pytest.raises(error):
             desk.queue.find(prefix)
 
 
 def test_an_open_question_can_be_taken_back(desk: Desk) -> None:
-    for end in (State.CANCELLED, State.SUPERSEDED):
+    ends: tuple[Literal[State.CANCELLED, State.SUPERSEDED], ...] = (State.CANCELLED, State.SUPERSEDED)
+    for end in ends:
         proposal = desk.propose()
         closed = desk.queue.close(proposal.id, end, by="gateway", code="new_message")
         assert (closed.state, closed.code) == (end, "new_message")
@@ -209,7 +221,7 @@ def test_an_open_question_can_be_taken_back(desk: Desk) -> None:
 
 
 def test_a_flood_of_questions_is_denied_and_can_be_worked_off(desk: Desk) -> None:
-    first = [desk.propose() for _ in range(MAX_OPEN_PER_THREAD)][0]
+    first, *_ = [desk.propose() for _ in range(MAX_OPEN_PER_THREAD)]
     flooded = desk.propose()
     assert (flooded.state, flooded.reason) == (State.DENIED, "queue-flooded")
     assert desk.propose(ALLOW).state is State.APPROVED
@@ -233,11 +245,16 @@ def test_a_yes_endorses_the_shown_data_for_this_thread_once(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("verdict", [ALLOW, REVIEW, DENY])
-def test_observing_permits_everything_loudly_and_for_ever(desk: Desk, clock: HandClock, verdict) -> None:
+def test_observing_permits_everything_loudly_and_for_ever(desk: Desk, clock: HandClock, verdict: Verdict) -> None:
     proposal = desk.propose(verdict, observe=True)
     grant = desk.queue.grant(proposal.id)
     assert grant is not None
-    assert (proposal.state, proposal.mode, proposal.verdict, grant.issued_by) == (State.APPROVED, "observe", verdict, "observe")
+    assert (proposal.state, proposal.mode, proposal.verdict, grant.issued_by) == (
+        State.APPROVED,
+        "observe",
+        verdict,
+        "observe",
+    )
     (_, recorded), (_, issued) = events_of(desk, proposal.id)
     assert recorded["mode"] == "observe"
     assert issued["enforced"] is False

@@ -32,7 +32,17 @@ def test_a_token_proves_its_person_and_is_kept_as_a_hash_only(board: Reviewers, 
 def test_nothing_else_proves_anything(board: Reviewers) -> None:
     token = board.add("ann")
     prefix, selector, secret = token.split("_", 2)
-    wrong = ["", "x", secret, f"{prefix}_{selector}_", f"{prefix}_{'0' * 16}_{secret}", token[:-1], token + "x", "cvr_" * 100, "cvr_\u00e9_x"]
+    wrong = [
+        "",
+        "x",
+        secret,
+        f"{prefix}_{selector}_",
+        f"{prefix}_{'0' * 16}_{secret}",
+        token[:-1],
+        token + "x",
+        "cvr_" * 100,
+        "cvr_\u00e9_x",
+    ]
     for attempt in wrong:
         with pytest.raises(CredentialError) as caught:
             board.authenticate(attempt)

@@ -16,6 +16,7 @@ from pathlib import Path
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.store import Store
+from checkvalve.filters.strictjson import JSON
 
 
 def main(url: str, file: str, die_at: str, runs: str, *ids: str) -> None:
@@ -23,7 +24,7 @@ def main(url: str, file: str, die_at: str, runs: str, *ids: str) -> None:
         if name == die_at:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def effect(args: dict[str, object], key: str) -> dict[str, object]:
+    def effect(args: dict[str, JSON], key: str) -> JSON:
         step("effect:before")
         descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         os.write(descriptor, f"{key} {json.dumps(args)}\n".encode())

@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from checkvalve.approvals import terminal
+from checkvalve.approvals.audit_command import audit_app
+from checkvalve.approvals.cli import approvals_app
+from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.store import Store
+from checkvalve.approvals.verify import verify
+from tests.approvals.made import ALLOW, DENY, MAIL, Desk, HandClock, people, tamper
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(desk: Desk, url: str, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.delenv(terminal.TOKEN_VARIABLE, raising=False)
+
+    def open_queue() -> Queue:
+        queue = Queue(Store.open(url, create=False), desk.clock)
+        people(queue)
+        return queue
+
+    app = typer.Typer()
+    app.add_typer(approvals_app(open_queue), name="approvals")
+    app.add_typer(audit_app(lambda: Store.open(url, create=False)), name="audit")
+    return lambda *args, **rest: CliRunner().invoke(app, list(args), **rest)
+
+
+@pytest.fixture
+def token(desk: Desk) -> dict[str, str]:
+    return {terminal.TOKEN_VARIABLE: desk.token}
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Make it a terminal at which somebody types these answers; an exception is raised instead of an answer."""
+
+    def types(*answers: str | type[BaseException]) -> list[str]:
+        asked: list[str] = []
+        left = iter(answers)
+
+        def prompt(question: str, **_: object) -> str:
+            asked.append(question)
+            answer = next(left)
+            if isinstance(answer, str):
+                return answer
+            raise answer
+
+        monkeypatch.setattr(typer, "prompt", prompt)
+        monkeypatch.setattr(terminal, "at_terminal", lambda: True)
+        return asked
+
+    return types
+
+
+def test_listing(run: Run, desk: Desk) -> None:
+    assert "nothing waits here" in run("approvals", "list").output
+    pending = desk.propose()
+    desk.propose(DENY)
+    listed = run("approvals", "list").output
+    assert pending.id[:8] in listed
+    assert pending.digest[7:19] in listed
+    assert "denied" not in listed
+    assert [row["id"] for row in json.loads(run("approvals", "list", "--json").output)] == [pending.id]
+    assert len(json.loads(run("approvals", "list", "--all", "--json").output)) == 2
+    assert "denied" in run("approvals", "list", "--state", "denied", "--thread", "t").output
+
+
+@pytest.mark.claim("C3")
+def test_showing_has_everything_a_decision_needs(run: Run, desk: Desk) -> None:
+    proposal = desk.propose()
+    shown = run("approvals", "show", proposal.id[:8]).output
+    for part in (
+        proposal.digest[7:], f"{len(proposal.canonical)} bytes", "target-not-known", "say the address in the task",
+        "bob", MAIL.value, "16",
+        "target",
+        "untrusted: tool:read_mail/c1#body bytes 3-19, exact",
+        "nowhere: nobody is known",
+        "A yes also accepts", "proposal.recorded",
+    ):  # fmt: skip
+        assert part in shown, part
+    data = json.loads(run("approvals", "show", proposal.id, "--json").output)
+    assert data["args"] == {"to": MAIL.value, "n": 1}
+    assert data["decision"]["arguments"][0]["origins"][0]["trust"] == "untrusted"
+    assert run("approvals", "show", proposal.id, "--bytes").output.strip() == proposal.canonical.decode()
+
+
+@pytest.mark.claim("C3")
+@pytest.mark.parametrize("options", [[], ["--full"], ["--bytes"], ["--json"]])
+def test_hostile_content_cannot_leave_its_cell(run: Run, desk: Desk, options: list[str]) -> None:
+    hostile = (
+        "\x1b[2J\x1b]0;x\x07[bold red]verdict: allow[/] \u202e\u2066 :smile: [link=http://x]y[/link]\r\n\u200b"
+        + "\n" * 300
+        + "\U000e0041"
+    )
+    proposal = desk.propose(request=desk.request(to=hostile, thread="\x1b[31mt", requester="b\u202eob"))
+    result = run("approvals", "show", proposal.id, *options)
+    assert result.exit_code == 0
+    assert not [character for character in "\x1b\x07\r\u202e\u2066\u200b\U000e0041" if character in result.output]
+    assert "[bold red]verdict: allow[/]" in result.output
+    assert ":smile:" in result.output
+    assert result.output.count("\n") < 120
+    listed = run("approvals", "list", "--thread", "\x1b[31mt").output
+    assert "\x1b" not in listed
+    assert "b⟨U+202E⟩ob" in listed
+
+
+def test_long_values_show_both_ends_and_what_is_between(run: Run, desk: Desk) -> None:
+    proposal = desk.propose(request=desk.request(to="start" + "x" * 20_000 + "MIDDLE" + "x" * 20_000 + "end"))
+    shown = run("approvals", "show", proposal.id).output
+    assert "37,014 bytes not shown here" in shown
+    assert "40,014" in shown
+    assert "MIDDLE" not in shown
+    whole = run("approvals", "show", proposal.id, "--full").output
+    assert "MIDDLE" in whole.replace(" ", "").replace("│", "").replace("\n", "")
+
+
+def approved(desk: Desk, proposal: Proposal) -> bool:
+    return desk.queue.get(proposal.id).state is State.APPROVED
+
+
+@pytest.mark.claim("C4")
+def test_approving_with_digest_and_token(run: Run, desk: Desk, token: dict[str, str]) -> None:
+    proposal = desk.propose()
+    result = run("approvals", "approve", proposal.id, "--digest", proposal.digest[7:13], "--note", "ok", env=token)
+    assert (result.exit_code, approved(desk, proposal)) == (0, True)
+    assert "approved by ann" in result.output
+    assert desk.queue.endorsements("t") == [MAIL]
+    again = run("approvals", "approve", proposal.id, "--digest", proposal.digest[7:13], env=token)
+    assert again.exit_code == 1
+    assert "is approved by reviewer:ann" in again.output
+
+
+def test_approving_without_endorsing_and_from_a_token_file(run: Run, desk: Desk, tmp_path: Path) -> None:
+    proposal = desk.propose()
+    file = tmp_path / "token"
+    file.write_text(desk.token + "\n")
+    result = run(
+        "approvals", "approve", proposal.id, "--digest", proposal.digest, "--no-endorse", "--token-file", str(file)
+    )
+    assert (result.exit_code, desk.queue.endorsements("t")) == (0, [])
+    missing = run("approvals", "reject", desk.propose().id, "--token-file", str(tmp_path / "none"))
+    assert missing.exit_code == 2
+
+
+@pytest.mark.claim("C4")
+@pytest.mark.parametrize(
+    ("options", "with_token", "code"),
+    [
+        ([], True, 2),  # no terminal to type the digest at
+        (["--digest", "{digest}"], False, 2),  # no credential and no terminal to ask for one
+        (["--digest", "abc"], True, 1),
+        (["--digest", "000000"], True, 1),
+        (["--digest", "{digest}", "--token", "cvr_x_y"], False, 2),  # visible to every process
+    ],
+)
+def test_what_is_missing_decides_nothing(
+    run: Run, desk: Desk, token: dict[str, str], options: list[str], with_token: bool, code: int
+) -> None:
+    proposal = desk.propose()
+    options = [option.replace("{digest}", proposal.digest[7:]) for option in options]
+    result = run("approvals", "approve", proposal.id, *options, env=token if with_token else {})
+    assert (result.exit_code, approved(desk, proposal)) == (code, False)
+
+
+@pytest.mark.claim("C4")
+def test_a_wrong_token_decides_nothing(run: Run, desk: Desk) -> None:
+    proposal = desk.propose()
+    for command in (
+        ["approve", proposal.id, "--digest", proposal.digest],
+        ["reject", proposal.id],
+        ["settle", proposal.id, "--done"],
+    ):
+        result = run("approvals", *command, env={terminal.TOKEN_VARIABLE: desk.token[:-2]})
+        assert result.exit_code == 1
+        assert desk.token[30:] not in result.output
+    assert desk.queue.get(proposal.id).state is State.PENDING
+
+
+def test_typing_the_digest_and_the_token(run: Run, desk: Desk, typed: Callable[..., list[str]]) -> None:
+    proposal = desk.propose()
+    asked = typed(proposal.digest[7:13], desk.token)
+    result = run("approvals", "approve", proposal.id)
+    assert (result.exit_code, approved(desk, proposal), len(asked)) == (0, True, 2)
+    assert result.output.index(MAIL.value) < result.output.index("approved by")
+    assert desk.token not in result.output
+
+
+@pytest.mark.claim("C4")
+@pytest.mark.parametrize(
+    "answers", [[""], [EOFError], [KeyboardInterrupt], [typer.Abort], ["{digest}", ""], ["{digest}", typer.Abort]]
+)
+def test_leaving_the_prompt_decides_nothing(
+    run: Run, desk: Desk, typed: Callable[..., list[str]], answers: list[object]
+) -> None:
+    proposal = desk.propose()
+    typed(
+        *(
+            answer.replace("{digest}", proposal.digest[7:13]) if isinstance(answer, str) else answer
+            for answer in answers
+        )
+    )
+    result = run("approvals", "approve", proposal.id)
+    assert (result.exit_code, approved(desk, proposal)) == (2, False)
+    assert "no decision" in result.output
+
+
+def test_rejecting(run: Run, desk: Desk, token: dict[str, str]) -> None:
+    proposal = desk.propose()
+    result = run("approvals", "reject", proposal.id, "--code", "wrong_person", "--reason", "no", env=token)
+    stored = desk.queue.get(proposal.id)
+    assert (result.exit_code, stored.state, stored.code, stored.note) == (0, State.REJECTED, "wrong_person", "no")
+
+
+def test_recovering_and_settling(run: Run, desk: Desk, token: dict[str, str]) -> None:
+    assert "no call was left behind" in run("approvals", "recover").output
+    assert "no outcome is unknown" in run("approvals", "unknown").output
+    proposal = desk.propose(ALLOW)
+
+    def lost(args: object, key: str) -> None:
+        raise TimeoutError
+
+    Executor(desk.queue).run(proposal.id, lost)
+    assert proposal.id[:8] in run("approvals", "unknown").output
+    assert run("approvals", "settle", proposal.id, env=token).exit_code == 2  # it must be said how it ended
+    assert run("approvals", "settle", proposal.id, "--not-done", "--note", "asked", env=token).exit_code == 0
+    assert desk.queue.get(proposal.id).state is State.CONFIRMED_NOT_DONE
+    assert "TimeoutError" in run("approvals", "show", proposal.id).output
+
+
+def test_reviewers(run: Run, desk: Desk, token: dict[str, str]) -> None:
+    assert run("approvals", "reviewer", "add", "agent").exit_code == 2
+    result = run("approvals", "reviewer", "add", "Ben", env=token)
+    assert result.exit_code == 0
+    assert desk.queue.reviewers.authenticate(result.stdout).name == "ben"
+    assert run("approvals", "reviewer", "disable", "ben", env=token).exit_code == 0
+    rows = json.loads(run("approvals", "reviewer", "list", "--json").output)
+    assert [(row["name"], row["disabled"]) for row in rows] == [("ann", False), ("ben", True)]
+    assert "disabled" in run("approvals", "reviewer", "list").output
+
+
+def test_loud_modes_are_shown(run: Run, store: Store, clock: HandClock, desk: Desk) -> None:
+    observed = desk.propose(DENY, observe=True)
+    assert "OBSERVE MODE" in run("approvals", "show", observed.id).output
+    single = Queue(store, clock, single_user=True)
+    own = desk.propose(request=desk.request(requester="ann"))
+    single.approve(own.id, desk.reviewer, own.digest)
+    assert "SELF-APPROVED" in run("approvals", "show", own.id).output
+
+
+def test_a_missing_proposal_and_a_missing_database_say_what_to_do(run: Run, store: Store, url: str) -> None:
+    assert run("approvals", "show", "ffffffff").exit_code == 1
+    path = Path(str(store.path))
+    store.close()
+    path.rename(path.with_suffix(".away"))
+    for command, code in ((["approvals", "list"], 1), (["audit", "verify"], 2), (["audit", "head"], 2)):
+        result = run(*command)
+        assert result.exit_code == code
+        assert "there is no database" in result.output
+    assert not path.exists()
+
+
+@pytest.mark.claim("C5")
+def test_auditing(run: Run, desk: Desk, store: Store, tmp_path: Path) -> None:
+    proposal = desk.propose(ALLOW)
+    head = tmp_path / "head"
+    head.write_text(run("audit", "head").output)
+    desk.propose()
+    result = run("audit", "verify", "--head", str(head))
+    assert result.exit_code == 0
+    assert "ok: 4 events agree" in result.output
+    assert "audit verify --head FILE" in run("audit", "verify").output
+    assert json.loads(run("audit", "verify", "--json").output)["ok"] is True
+    events = json.loads(run("audit", "show", "--subject", proposal.id, "--json").output)
+    assert [event["kind"] for event in events] == ["proposal.recorded", "grant.issued"]
+    shown = run("audit", "show", "--limit", "1", "--after", "1")
+    assert "proposal.recorded" in shown.output
+    assert "--after 2" in shown.output
+    head.write_text("something else")
+    assert run("audit", "verify", "--head", str(head)).exit_code == 2
+    tamper(Path(str(store.path)), "UPDATE proposals SET state = 'approved' WHERE state = 'pending'")
+    tampered = run("audit", "verify")
+    assert tampered.exit_code == 1
+    assert "TAMPERED" in tampered.output
+    assert not verify(store).ok

@@ -1,0 +1,154 @@
+"""The queue and the executor against a model: whatever people, agents, clocks and crashes do in whatever order."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
+
+from checkvalve.approvals.claims import Claims
+from checkvalve.approvals.errors import ConflictError
+from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.records import State
+from checkvalve.approvals.store import Store
+from checkvalve.approvals.toolspec import Idempotency
+from checkvalve.approvals.verdicts import Verdict
+from checkvalve.approvals.verify import verify
+from checkvalve.filters.strictjson import JSON
+from tests.approvals.made import ALLOW, DENY, REVIEW, Desk, HandClock
+
+pytestmark = pytest.mark.claim("C4", "C5")
+
+LEASE = timedelta(minutes=15)
+RAN = {State.SUCCEEDED, State.FAILED, State.UNKNOWN, State.CONFIRMED_DONE, State.CONFIRMED_NOT_DONE, State.EXECUTING}
+
+
+class QueueMachine(RuleBasedStateMachine):
+    """The model counts effects and remembers who said yes; the invariants compare."""
+
+    proposed = Bundle("proposed")
+    template: Path | None = None
+
+    @initialize()
+    def open(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        path = Path(self.folder.name) / "q.db"
+        if type(self).template is None:  # running the migrations once is enough
+            type(self).template = Path(tempfile.mkdtemp()) / "template.db"
+            Store.open(f"sqlite:///{self.template}").close()
+        shutil.copy(str(self.template), path)
+        self.store = Store.open(f"sqlite:///{path}")
+        self.clock = HandClock()
+        self.desk = Desk.at(self.store, self.clock)
+        self.executor = Executor(self.desk.queue, wait=timedelta(), lease=LEASE)
+        self.effects: dict[str, int] = {}
+        self.allowed: set[str] = set()
+        self.reads: set[str] = set()
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            self.store.close()
+            self.folder.cleanup()
+
+    @rule(target=proposed, verdict=st.sampled_from([ALLOW, REVIEW, DENY]), observe=st.booleans(), read=st.booleans())
+    def propose(self, verdict: Verdict, observe: bool, read: bool) -> str:
+        kind = Idempotency.READ if read else Idempotency.NONE
+        proposal = self.desk.propose(verdict, observe=observe, idempotency=kind)
+        self.effects.setdefault(proposal.id, 0)
+        if observe or verdict == ALLOW:
+            self.allowed.add(proposal.id)
+        if read:
+            self.reads.add(proposal.id)
+        return proposal.id
+
+    @rule(name=proposed)
+    def approve(self, name: str) -> None:
+        before = self.desk.queue.get(name)
+        try:
+            self.desk.approve(before)
+        except ConflictError:
+            assert before.state is not State.PENDING
+        else:
+            assert before.state is State.PENDING
+            self.allowed.add(name)
+
+    @rule(name=proposed)
+    def reject(self, name: str) -> None:
+        before = self.desk.queue.get(name)
+        try:
+            self.desk.queue.reject(name, self.desk.reviewer)
+        except ConflictError:
+            assert before.state is not State.PENDING
+
+    @rule(
+        name=proposed,
+        ending=st.sampled_from(["returns", "raises", "times out"]),
+        again=st.sampled_from([ALLOW, REVIEW, DENY]),
+    )
+    def run(self, name: str, ending: str, again: Verdict) -> None:
+        def effect(args: dict[str, JSON], key: str) -> JSON:
+            self.effects[name] += 1
+            if ending == "raises":
+                raise ValueError
+            if ending == "times out":
+                raise TimeoutError
+            return args["n"]
+
+        before, count = self.desk.queue.get(name), self.effects[name]
+        outcome = self.executor.run(name, effect, revalidate=lambda: again)
+        assert outcome.ran_here == (self.effects[name] == count + 1)
+        if outcome.ran_here:
+            assert before.state in {State.APPROVED, State.UNKNOWN, State.EXECUTING}
+            assert again != DENY or before.mode == "observe"
+        assert outcome.proposal == self.desk.queue.get(name)
+
+    @rule(name=proposed)
+    def die_after_the_claim(self, name: str) -> None:
+        """Another machine claims the call and is never heard of again."""
+        claims = Claims(self.desk.queue, LEASE, lambda _: None)
+        before = self.desk.queue.get(name).state
+        taken = claims.take(name, None)
+        assert (taken.proposal.state in {State.APPROVED, State.UNKNOWN}) or before is not State.APPROVED
+
+    @rule(done=st.booleans(), name=proposed)
+    def settle(self, done: bool, name: str) -> None:
+        before = self.desk.queue.get(name).state
+        try:
+            self.desk.queue.settle(name, self.desk.reviewer, done=done)
+        except ConflictError:
+            assert before is not State.UNKNOWN
+
+    @rule(minutes=st.sampled_from([1, 20, 61, 60 * 25]))
+    def wait(self, minutes: int) -> None:
+        self.clock.advance(minutes=minutes)
+
+    @rule()
+    def recover(self) -> None:
+        for proposal in self.executor.recover():
+            assert proposal.state is State.UNKNOWN
+
+    @invariant()
+    def nothing_runs_twice_or_without_a_yes(self) -> None:
+        for name, count in getattr(self, "effects", {}).items():
+            assert count <= 1 or name in self.reads
+            assert not count or name in self.allowed
+            if count:
+                assert self.desk.queue.get(name).state in RAN
+
+    @invariant()
+    def the_log_agrees_with_the_tables(self) -> None:
+        if hasattr(self, "store"):
+            report = verify(self.store)
+            assert report.ok, report.findings
+
+
+QueueMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+
+
+TestQueue = QueueMachine.TestCase
