@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from langchain_core.messages import BaseMessage
-
 from checkvalve.approvals.decide import Decision, DecisionContext, decide
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.records import Proposal, State
@@ -26,7 +24,6 @@ from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import CLEAN, UNKNOWN, Authority, Label, Readers, Source, Trust, join, user_label
 from checkvalve.filters.strictjson import JSON, check_value, parse_strict
-from checkvalve.gateway.messages import mark_of
 
 if TYPE_CHECKING:
     from checkvalve.gateway.app import Gateway
@@ -89,9 +86,8 @@ class GuardSession:
         """Remember that ``key`` was taken in."""
         self._known.add(key)
 
-    def deliver_message(self, message: BaseMessage) -> None:
-        """Remember that the gateway itself handed out this message: when it comes back it is nothing new."""
-        mark = mark_of(message)
+    def deliver(self, mark: str) -> None:
+        """Remember that the gateway itself handed out the message with this mark: when it comes back it is not new."""
         self._store(f"delivered:{mark}", "delivered", {"mark": mark}, CLEAN)
         self._delivered.add(mark)
 

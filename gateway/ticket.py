@@ -19,7 +19,7 @@ from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.conversation import call_name, messages_in, thread_of, turn_of
-from checkvalve.gateway.messages import ToolResult, messages_of, pack, values_of
+from checkvalve.gateway.messages import ToolResult, mark_of, messages_of, pack, values_of
 from checkvalve.gateway.session import Call, GuardSession
 
 _CHECKPOINTER: Final = "__pregel_checkpointer"  # the test of pausing without one fails when LangGraph renames it
@@ -80,7 +80,7 @@ class Ticket:
             declared = mine and getattr(message, "status", "error") == "success"
             for part, value in enumerate(values_of(message)):
                 self.session.result(self.call, value, key=f"call:{self.call.id}/{number}/{part}", declared=declared)
-            self.session.deliver_message(message)
+            self.session.deliver(mark_of(message))
 
 
 def name_of(request: ToolCallRequest) -> tuple[str, str]:

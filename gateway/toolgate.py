@@ -33,7 +33,7 @@ from checkvalve.gateway import replies
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.conversation import Conversation, UserWords
 from checkvalve.gateway.logs import get_logger
-from checkvalve.gateway.messages import unpack
+from checkvalve.gateway.messages import mark_of, unpack
 from checkvalve.gateway.session import refusal
 from checkvalve.gateway.ticket import Ticket, call_of, can_pause, has_started, name_of, thread_and_turn
 
@@ -152,7 +152,7 @@ class ToolGate:
             proposal = session.propose(call, unregistered)
         except HostileInputError as error:
             message = self._refused(request, refusal(error))
-            session.deliver_message(message)
+            session.deliver(mark_of(message))
             return message
         ticket = Ticket(request, session, call, proposal)
         self._say(ticket)
@@ -228,7 +228,7 @@ class ToolGate:
         return self._deliver(ticket, replies.withdrawn(ticket.name, outcome.proposal))
 
     def _deliver(self, ticket: Ticket, message: ToolMessage) -> ToolMessage:
-        ticket.session.deliver_message(message)
+        ticket.session.deliver(mark_of(message))
         return message
 
     def _refused(self, request: ToolCallRequest, verdict: Deny) -> ToolMessage:

@@ -171,7 +171,9 @@ def test_arguments_changed_after_the_approval_never_run(place: World, gateway: G
     state = agent.invoke({"messages": [ASK]}, GRAPH)
     approve(gateway)
     last = state["messages"][-1]
-    evil = last.model_copy(update={"tool_calls": [{**last.tool_calls[0], "args": {"to": "worse@evil.example", "body": "x"}}]})
+    evil = last.model_copy(
+        update={"tool_calls": [{**last.tool_calls[0], "args": {"to": "worse@evil.example", "body": "x"}}]}
+    )
     agent.update_state(GRAPH, {"messages": [evil]}, as_node="model")
     state = agent.invoke(None, GRAPH)
     assert place.effects == ["read"]
@@ -187,7 +189,7 @@ def test_a_replay_from_an_old_checkpoint_gets_the_recorded_result(place: World, 
     script = [calls(("send_mail", {"to": "ann@corp.example", "body": "hello"}))]
     agent = place.agent(gateway, script, checkpointer=InMemorySaver())
     first = replies(agent.invoke({"messages": [ask]}, GRAPH))[-1]
-    before = [state for state in agent.get_state_history(GRAPH) if state.next == ("tools",)][0]
+    before = next(state for state in agent.get_state_history(GRAPH) if state.next == ("tools",))
     again = replies(agent.invoke(None, before.config))[-1]
     assert place.effects == ["send ann@corp.example: hello"]
     assert again.model_dump(exclude={"id"}) == first.model_dump(exclude={"id"})
@@ -198,7 +200,7 @@ def test_a_command_result_is_recorded_handed_on_and_replayed(place: World, gatew
     agent = place.agent(gateway, script, checkpointer=InMemorySaver())
     ask = user_message("write a note: buy milk")
     first = replies(agent.invoke({"messages": [ask]}, GRAPH))
-    before = [state for state in agent.get_state_history(GRAPH) if state.next == ("tools",)][0]
+    before = next(state for state in agent.get_state_history(GRAPH) if state.next == ("tools",))
     again = replies(agent.invoke(None, before.config))
     assert [reply.content for reply in first] == [reply.content for reply in again] == ["noted: buy milk"]
     assert place.effects == ["note buy milk"]
@@ -408,7 +410,11 @@ def test_observe_mode_is_not_in_the_way_even_when_it_fails(
 @pytest.mark.claim("C9")
 @pytest.mark.parametrize(
     "hosted",
-    [{"type": "web_search_20250305", "name": "web_search"}, {"type": "mcp", "server_label": "x"}, {"google_search": {}}],
+    [
+        {"type": "web_search_20250305", "name": "web_search"},
+        {"type": "mcp", "server_label": "x"},
+        {"google_search": {}},
+    ],
 )
 def test_a_tool_that_runs_at_the_provider_is_refused_by_name(
     hosted: dict[str, Any], place: World, gateway: Gateway
@@ -465,7 +471,7 @@ def test_the_session_waits_for_a_decision_as_long_as_the_settings_say(place: Wor
 
         async def go() -> Any:
             running = asyncio.create_task(agent.ainvoke({"messages": [ASK]}, GRAPH))
-            while not gateway.queue.list([State.PENDING]):
+            while not gateway.queue.list([State.PENDING]):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
             await asyncio.to_thread(approve, gateway)
             return await running

@@ -82,7 +82,7 @@ def test_a_wrong_file_is_named_with_the_key(
     text: str, message: str, remedy: str, tmp_path: Path, home: dict[str, str]
 ) -> None:
     file = write(tmp_path / "c.toml", text)
-    with pytest.raises(SettingsError, match="c.toml") as caught:
+    with pytest.raises(SettingsError, match=r"c\.toml") as caught:
         load_settings(file, home)
     assert message in str(caught.value)
     assert remedy in caught.value.remedy
@@ -145,9 +145,7 @@ def test_settings_are_frozen_and_a_password_is_not_shown() -> None:
     assert "hunter2" not in str(shown(settings))
 
 
-def test_by_default_the_environment_of_the_process_is_read(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_by_default_the_environment_of_the_process_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in [name for name in os.environ if name.startswith("CHECKVALVE_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))

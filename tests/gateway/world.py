@@ -1,11 +1,14 @@
 """A small world behind an agent: a mailbox, a ledger of effects, and the programs that other processes run.
 
-As a program: ``world.py FOLDER resume THREAD`` wakes the thread's agent; ``resume-barrier`` waits for a file first.
+As a program: ``world.py FOLDER resume THREAD`` wakes the thread's agent; ``resume-barrier`` waits for the file ``go``
+first, and ``die:STEP`` kills its own process at that step of the executor.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 import time
 from dataclasses import dataclass
@@ -14,12 +17,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from typing import Annotated
+
 from fakes import ScriptedModel, calls
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool, InjectedToolCallId, tool
 from langgraph.types import Command
-from typing_extensions import Annotated
 
 from checkvalve.gateway.app import Gateway, build
 from checkvalve.gateway.langchain import CheckvalveMiddleware, user_message
@@ -171,9 +175,9 @@ def start(world: World, name: str, script: list[AIMessage] | None = None) -> Any
         return agent.invoke({"messages": [ASK]}, thread(name), durability="sync")
 
 
-def resume(world: World, name: str, value: object = True) -> Any:
+def resume(world: World, name: str, value: object = True, **options: Any) -> Any:
     """Wake a paused thread and return the state."""
-    with world.open() as gateway, sqlite_checkpointer(world.folder / "graph.db") as saver:
+    with world.open(**options) as gateway, sqlite_checkpointer(world.folder / "graph.db") as saver:
         agent = world.agent(gateway, SCRIPT, checkpointer=saver)
         return agent.invoke(Command(resume=value), thread(name), durability="sync")
 
@@ -183,13 +187,17 @@ def main(folder: str, what: str, name: str) -> None:
     world = World(Path(folder))
     if what == "start":
         state = start(world, name)
+    elif what.startswith("die:"):
+        wanted = what.removeprefix("die:")
+        resume(world, name, on_step=lambda step: os.kill(os.getpid(), signal.SIGKILL) if step == wanted else None)
+        return
     else:
         while what == "resume-barrier" and not (world.folder / "go").exists():
             time.sleep(0.005)
         state = resume(world, name)
     last = state["messages"][-2 if state["messages"][-1].type == "ai" else -1]
     paused = [item.value for item in state.get("__interrupt__", [])]
-    print(json.dumps({"last": str(last.content), "type": last.type, "paused": paused}))
+    sys.stdout.write(json.dumps({"last": str(last.content), "type": last.type, "paused": paused}))
 
 
 if __name__ == "__main__":
