@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import typer
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from checkvalve.approvals.decide import Decision, DecisionContext, decide
 from checkvalve.approvals.endorsements import Endorsement, Mandate
@@ -31,6 +31,7 @@ from checkvalve.filters.strictjson import JSON, MAX_BYTES, parse_strict
 from checkvalve.gateway.errors import CaseError
 from checkvalve.gateway.session import readable, refusal
 
+_FORM: Final = "a case has `task` and `call`, and may have `history`, `endorsements`, `mandates` and `requester`"
 _PUBLISHED: Final = ("verdict", "rule", "reason", "remedy", "arguments")
 
 
@@ -95,12 +96,18 @@ class MandateCase(_Strict):
 class Case(_Strict):
     """Everything one decision depends on."""
 
-    task: str | list[Words]
+    task: list[Words]
     call: CallCase
     history: list[Step] = Field(default_factory=list)
     endorsements: list[EndorsementCase] = Field(default_factory=list)
     mandates: list[MandateCase] = Field(default_factory=list)
     requester: str = ""
+
+    @field_validator("task", mode="before")
+    @classmethod
+    def _as_words(cls, task: object) -> object:
+        """Take a task that is one text as the user's own words."""
+        return [{"text": task}] if isinstance(task, str) else task
 
 
 class _CaseIndex(AttributionIndex):
@@ -179,12 +186,12 @@ def _read(text: bytes) -> Case:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(step) for step in first["loc"]) or "case"
-        raise CaseError(f"{place}: {first['msg']}", "see docs/formats: task, history, call, endorsements") from error
+        raise CaseError(f"{place}: {first['msg']}", _FORM) from error
 
 
 def _index_of(case: Case, manifest: Manifest) -> AttributionIndex:
     index = _CaseIndex()
-    for words in [Words(text=case.task)] if isinstance(case.task, str) else case.task:
+    for words in case.task:
         index.add_words(words.text, authority=Authority[words.authority.upper()])
     for number, step in enumerate(case.history, 1):
         spec = manifest.find(step.tool, step.server)
