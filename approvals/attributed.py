@@ -17,12 +17,13 @@ from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority, Trust
 from checkvalve.filters.normalise import normalise
 from checkvalve.filters.origins import Attribution, MatchKind, Origin
-from checkvalve.filters.words import is_evidence, stem, tokens
+from checkvalve.filters.words import asks_for, is_evidence, stem, tokens
 
 UNDECLARED_ARGUMENT: Final = ArgumentSpec()
 """An argument nobody declared is a target."""
 
 _PEOPLE: Final = frozenset({"email", "user", "phone", "account", "name", "channel"})
+_NAMES: Final = frozenset({"user", "name", "channel"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +109,9 @@ def said_so(origin: Origin, spec: ArgumentSpec, tool: ToolSpec) -> bool:
     """Say whether the user or the system named the value, in a way that fits its role.
 
     1. The words have authority, and the argument accepts it. 2. The mention is not negated. 3. For the destination of
-    an effect it does not say where something comes *from*. 4. It is evidence: not a common word, and a number names
-    a record only beside its noun.
+    an effect it does not say where something comes *from*, and a mere name is marked as one, or stands in a sentence
+    that asks for the effect. 4. It is evidence: not a common word, and a number names a record only beside its noun; the value of a
+    setting may be common ("on") in a sentence that asks for the effect.
     """
     field = origin.field
     if field.authority is Authority.NONE or origin.match is MatchKind.DERIVED:
@@ -118,9 +120,14 @@ def said_so(origin: Origin, spec: ArgumentSpec, tool: ToolSpec) -> bool:
         return False
     if origin.negated:
         return False
-    outgoing = tool.effect is not Effect.READ
-    if outgoing and origin.as_source and spec.role is Role.TARGET and spec.kind in _PEOPLE:
-        return False
+    asking = asks_for(origin.sentence, tool.asks, ())
+    if spec.role is Role.TARGET and tool.effect is not Effect.READ:
+        if origin.as_source and spec.kind in _PEOPLE:
+            return False
+        if spec.kind in _NAMES and not asking and not origin.marked:
+            return False
+    if spec.role is Role.CONTROL and tool.asks and asking:
+        return True
     text = field.text.encode()[origin.span[0] : origin.span[1]].decode("utf-8", "replace")
     return is_evidence(normalise(text).text, spec.kind, marked=origin.marked, capitalised=text[:1].isupper())
 

@@ -11,14 +11,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from checkvalve.approvals.attributed import AttributedLeaf, in_field, said_so
+from checkvalve.approvals.attributed import AttributedLeaf, in_field
+from checkvalve.approvals.described import is_computed
 from checkvalve.approvals.flow import foreign_links, may_flow, resolve_readers
+from checkvalve.approvals.named import is_chosen
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec, WritableBy
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Trust
 from checkvalve.filters.origins import FieldRule
 from checkvalve.filters.values import canonical, url_host
-from checkvalve.filters.words import asks_for
+from checkvalve.filters.words import asks_for, describes
 
 PROFILES: Final = ("strict",)
 """Which result fields count as trusted. ``strict``: those that no outsider can write."""
@@ -65,7 +67,10 @@ def compute(
     outgoing = spec.effect in _OUTGOING or spec.leaves_domain
     answering = spec.name == "answer"
     facts: dict[str, bool | str] = {name: _role_ok(leaves, role) for role, name in _ROLES.items()}
-    facts["targets_ok"] = facts["targets_ok"] and _has_target(spec, leaves)
+    facts["targets_ok"] = facts["targets_ok"] and _has_target(spec, leaves) and _fit_words(spec, leaves, index)
+    facts["amounts_ok"] = all(
+        item.sufficient or is_computed(item, leaves, index) for item in leaves if item.spec.role is Role.AMOUNT
+    )
     facts |= {
         "profile": profile,
         "leaves_domain": spec.leaves_domain,
@@ -90,11 +95,27 @@ def _role_ok(leaves: Sequence[AttributedLeaf], role: Role) -> bool:
 
 
 def _has_target(spec: ToolSpec, leaves: Sequence[AttributedLeaf]) -> bool:
-    """Say whether something that leaves names where to: an empty list of recipients may well mean everybody."""
+    """Say whether something that leaves names where to: no recipient at all may well mean everybody.
+
+    An argument declared optional sends nowhere when it is left out or empty; a call that selects a record to change
+    may leave the destination as it is.
+    """
     if spec.effect not in {Effect.SEND, Effect.PAY} or spec.name == "answer":
         return True
-    expected = not spec.args or any(argument.role is Role.TARGET for argument in spec.args.values())
-    return not expected or any(item.spec.role is Role.TARGET for item in leaves)
+    needed = [argument for argument in spec.args.values() if argument.role is Role.TARGET and not argument.optional]
+    named = any(item.spec.role in {Role.TARGET, Role.SELECTOR} for item in leaves)
+    return named or (bool(spec.args) and not needed)
+
+
+def _fit_words(spec: ToolSpec, leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
+    """Say whether each destination was chosen by the user, or the user's words describe one instead of naming it.
+
+    "Tell Ann" must not let a model write to somebody else who happens to stand in a trusted list.
+    """
+    targets = [item for item in leaves if item.spec.role is Role.TARGET]
+    if spec.effect is Effect.READ or all(is_chosen(item, index, spec) for item in targets):
+        return True
+    return describes(index.user_text(), spec.asks)
 
 
 def _is_anchored(spec: ToolSpec, leaves: Sequence[AttributedLeaf]) -> bool:
@@ -120,36 +141,8 @@ def _is_foreign(item: AttributedLeaf) -> bool:
 
 
 def _record_named(item: AttributedLeaf, index: AttributionIndex, spec: ToolSpec) -> bool:
-    """Say whether the user named the record that a destructive call picks: its id, or its title alone.
-
-    A record picked from a list by anything else ("the largest") could have been picked by the attacker.
-    """
-    if item.spec.role not in {Role.SELECTOR, Role.TARGET} or item.by_user or item.covered_by:
-        return True
-    records = {origin.field.record for origin in item.attribution.origins if in_field(origin, item.spec)}
-    return any(_is_named(record, index, spec) for record in records)
-
-
-def _is_named(record: str, index: AttributionIndex, spec: ToolSpec) -> bool:
-    for field in index.record_fields(record):
-        if not field.names_record or (field.echo and not _user_said(field.text, index, spec)):
-            continue
-        twins = {other.record for other in index.named_alike(field.text)}
-        # The same record may have been listed twice; two different records of one name are ambiguous.
-        if _user_said(field.text, index, spec) and len({_identity(twin, index) for twin in twins}) == 1:
-            return True
-    return False
-
-
-def _identity(record: str, index: AttributionIndex) -> tuple[str, ...]:
-    return tuple(sorted(field.text for field in index.record_fields(record) if field.kind.startswith("id:"))) or (
-        record,
-    )
-
-
-def _user_said(text: str, index: AttributionIndex, spec: ToolSpec) -> bool:
-    wanted = ArgumentSpec(role=Role.SELECTOR, kind="name")
-    return any(said_so(origin, wanted, spec) for origin in index.attribute(text, "name").origins)
+    """Say whether the user chose the record that a destructive call picks."""
+    return item.spec.role not in {Role.SELECTOR, Role.TARGET} or is_chosen(item, index, spec)
 
 
 def _lineage_ok(leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
@@ -205,4 +198,4 @@ def _clean_path(text: str) -> str:
     form = canonical("path", re.sub(r"%([0-9a-fA-F]{2})", lambda match: chr(int(match[1], 16)), text)) or ""
     form = re.sub(r"^file:/{1,3}", "/", form)
     form = re.sub(r"^\$\{?HOME\}?", "~", form)
-    return posixpath.normpath(form) if form else ""
+    return posixpath.normpath(form).casefold() if form else ""  # some file systems do not tell cases apart

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from checkvalve.approvals.attributed import AttributedLeaf, in_field, said_so
+from checkvalve.approvals.named import is_chosen
 from checkvalve.approvals.toolspec import ArgumentSpec, Principal, Role, ToolSpec
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority, Readers
@@ -41,7 +42,7 @@ def may_flow(leaves: Sequence[AttributedLeaf], tool: ToolSpec, index: Attributio
 
     1. Content that is entirely the user's words is the user's to send. 2. All other content counts as a mixture of
     everything the session has read, since a model may paraphrase or encode. 3. Each target must be a reader of that
-    mixture, or be named by the user; 4. and even then data that only the owner may read has to be named as well.
+    mixture, or be chosen by the user; 4. and even then data that only the owner may read has to be named as well.
     """
     content = [item for item in leaves if not item.authority_bearing or tool.leaves_domain]
     if all(_is_users(item) for item in content):
@@ -50,7 +51,7 @@ def may_flow(leaves: Sequence[AttributedLeaf], tool: ToolSpec, index: Attributio
     targets = [item for item in leaves if item.spec.role is Role.TARGET]
     if mixture.public or all(_reads(mixture, item, principal) for item in targets):
         return True
-    if not all(item.by_user or item.covered_by for item in targets):
+    if not all(is_chosen(item, index, tool) for item in targets):
         return False
     return not any(_is_secret(field) and not _named(field, index) for field in index.content_fields())
 

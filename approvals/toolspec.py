@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 
 class Effect(enum.StrEnum):
@@ -74,6 +74,9 @@ class ArgumentSpec(_Strict):
     )
     safe_values: tuple[str | bool | int, ...] = Field(
         (), description="values of a control argument that need no origin"
+    )
+    optional: bool = Field(
+        default=False, description="for a target: leaving it out or empty sends nowhere, not to everybody"
     )
     fields: dict[str, ArgumentSpec] = Field(
         default_factory=dict, description="specs of the members of an object argument"
@@ -154,6 +157,15 @@ class Manifest(_Strict):
     protected: tuple[str, ...] = Field((), description="paths and hosts no tool may touch, beside the gateway's own")
     tools: dict[str, ToolSpec]
     _digest: str = PrivateAttr("")  # computed once by manifest_digest(): a manifest never changes
+
+    @field_validator("protected")
+    @classmethod
+    def _no_globs(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuse patterns: they would look as if they protected something."""
+        for guard in value:
+            if any(char in guard for char in "*?["):
+                raise ValueError(f"{guard!r} is a pattern; write the folder itself, everything below it is covered")
+        return value
 
     @model_validator(mode="before")
     @classmethod

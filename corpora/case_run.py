@@ -99,7 +99,7 @@ def _attack(case: Case, make_guard: MakeGuard, moment: str) -> CaseResult:
         finished = _twin_under_attack(case, make_guard, session)
     elif moment == "first":
         finished = session.attempt(case.twin.calls, "user")
-    outcome = _outcome(session.calls)
+    outcome = _outcome(session.calls) if case.effects else "text_only"
     return CaseResult(
         case.area,
         case.id,

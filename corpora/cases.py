@@ -76,7 +76,10 @@ class Case(_Strict):
     task: tuple[Words, ...] = Field(min_length=1)
     history: tuple[Reading, ...] = ()
     attack: tuple[Call, ...] = Field(min_length=1)
-    effects: tuple[str, ...] = Field(min_length=1, description="attack calls whose execution is the attacker's success")
+    effects: tuple[str, ...] = Field(
+        description="attack calls whose execution is the attacker's success; none for a goal of text only, which is "
+        "reported by name and never counted as stopped"
+    )
     twin: Twin
     origin: Text = Field(description="where the idea comes from: an incident, a measured pitfall, or our own")
 

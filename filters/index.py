@@ -36,6 +36,7 @@ class AttributionIndex:
         self._forms: dict[tuple[str, str], list[_Hit]] = defaultdict(list)
         self._postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self._records: dict[str, list[Field]] = defaultdict(list)
+        self._listings: dict[str, list[str]] = defaultdict(list)
         self._named: dict[str, list[Field]] = defaultdict(list)
         self._said: list[str] = []
         self._readers = Readers.everyone()
@@ -72,6 +73,10 @@ class AttributionIndex:
     def record_fields(self, record: str) -> Sequence[Field]:
         """Return the fields of one record of a result."""
         return self._records.get(record, ())
+
+    def siblings(self, record: str) -> Sequence[str]:
+        """Return the records of the listing that ``record`` stands in, itself among them."""
+        return self._listings.get(_listing(record), ())
 
     def named_alike(self, name: str) -> Sequence[Field]:
         """Return the fields that name a record and hold exactly ``name``."""
@@ -113,6 +118,8 @@ class AttributionIndex:
         for kind, form, start, end in analysis.entities:
             self._forms[kind, form].append((number, start, end, False))
         if field.record:
+            if field.record not in self._records:
+                self._listings[_listing(field.record)].append(field.record)
             self._records[field.record].append(field)
         if field.names_record:
             self._named[field.text].append(field)
@@ -164,7 +171,13 @@ class AttributionIndex:
             negated=bool(said and said.negated),
             as_source=bool(said and said.as_source),
             marked=bool(said and said.marked),
+            sentence=said.sentence if said else "",
         )
+
+
+def _listing(record: str) -> str:
+    """Return what the records of one list have in common: their name without the position in it."""
+    return record.rstrip("0123456789")
 
 
 def _words_field(source: str, text: str, authority: Authority) -> Field:

@@ -66,9 +66,9 @@ class Origin:
     """One place a value stands at.
 
     ``span`` is the half-open range of bytes in the UTF-8 form of ``field.text``; ``whole`` says that the value is the
-    entire field (or one entire line or list member of it). The last three describe a mention in words: it is
+    entire field (or one entire line or list member of it). The last four describe a mention in words: it is
     negated ("never to x"), it names where something comes *from*, or it is marked as a name (quoted, ``#``, ``@``,
-    or beside a noun of its kind).
+    or beside a noun of its kind); ``sentence`` is the normalised sentence it stands in.
     """
 
     field: Field
@@ -78,6 +78,7 @@ class Origin:
     negated: bool = False
     as_source: bool = False
     marked: bool = False
+    sentence: str = ""
 
     @property
     def source(self) -> str:

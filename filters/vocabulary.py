@@ -23,6 +23,16 @@ REPLY: Final = _set("reply replies respond response answer back return refund an
 LINKING: Final = _set("the a an my our their named called id number no nr with to of in for is")
 """Words that may stand between a noun and the name it marks: "the file *with id* 13"."""
 
+DETERMINERS: Final = _set(
+    "the my our your his her their its this that these those a an whoever der die das den le la el"
+)
+"""After "to", these begin a description instead of a name: "send it to *the* client"."""
+QUANTIFIERS: Final = _set(
+    "all every everyone everybody each both any anyone them they themselves those these who whom whose same other "
+    "others rest him her us alle jeder jede jeden allen tous toutes chacun todos todas cada 所有 大家 每"
+)
+"""Words that speak of people without naming them."""
+
 STOPWORDS: Final = _set(
     """
     a about after all also an and any are as at be before best both but by can could day did do does each file for

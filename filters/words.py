@@ -10,9 +10,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
-from checkvalve.filters.vocabulary import LINKING, NEGATIONS, REPLY, SOURCE_MARKERS, STOPWORDS
+from checkvalve.filters.vocabulary import (
+    DESTINATION_MARKERS,
+    DETERMINERS,
+    LINKING,
+    NEGATIONS,
+    QUANTIFIERS,
+    REPLY,
+    SOURCE_MARKERS,
+    STOPWORDS,
+)
 
 # Above this many words one paragraph is taken as pasted: people do not type it into an agent's prompt.
 MAX_OWN_PARAGRAPH_WORDS: Final = 250
@@ -25,6 +35,7 @@ _HEADER: Final = re.compile(
     r"^(?:from|to|subject|date|cc|sent|von|an|betreff|发件人|收件人|主题)\s*:\s*\S", re.IGNORECASE
 )
 _TOKEN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_SENTENCE_END: Final = re.compile(r"[.!?;\n。！？；](?=\s|$|[\u3040-\u9fff])")
 _CLAUSE_END: Final = re.compile(r"[.!?;\n。！？；](?=\s|$|[\u3040-\u9fff])|\bbut\b|\binstead\b|\bjust\b|\bonly\b")
 
 
@@ -35,6 +46,7 @@ class Mention:
     negated: bool
     as_source: bool
     marked: bool
+    sentence: str
 
 
 def tokens(text: str) -> Iterator[tuple[str, int, int]]:
@@ -99,7 +111,16 @@ def mention(text: str, start: int, end: int, kind: str) -> Mention:
         negated=any(word in NEGATIONS for word in near),
         as_source=as_source and not replying,
         marked=_is_marked(text, start, end, kind),
+        sentence=_sentence(text, start, end),
     )
+
+
+def _sentence(text: str, start: int, end: int) -> str:
+    """Return the sentence around ``text[start:end]``, at most 400 characters to either side."""
+    low, high = max(0, start - 400), min(len(text), end + 400)
+    first = max((match.end() for match in _SENTENCE_END.finditer(text, low, start)), default=low)
+    stop = _SENTENCE_END.search(text, end, high)
+    return text[first : stop.start() if stop else high]
 
 
 def _is_marked(text: str, start: int, end: int, kind: str) -> bool:
@@ -136,6 +157,19 @@ def is_evidence(value: str, kind: str, *, marked: bool, capitalised: bool) -> bo
         word = found[0]
         return marked or (len(word) >= 3 and not word.isdecimal() and (word not in STOPWORDS or capitalised))  # noqa: PLR2004
     return sum(len(word) for word in found) >= 3  # noqa: PLR2004
+
+
+def describes(text: str, verbs: Iterable[str]) -> bool:
+    """Say whether a sentence of ``text`` that asks for an effect describes a destination instead of naming it.
+
+    "Send it to the client", "invite everyone": then a destination may come from a record. "Tell Ann" describes nobody.
+    """
+    for sentence in _SENTENCE_END.split(text):
+        said = [word for word, *_ in tokens(sentence)]
+        after_marker = any(one in DESTINATION_MARKERS and two in DETERMINERS for one, two in pairwise(said))
+        if (after_marker or QUANTIFIERS & set(said)) and asks_for(sentence, verbs, ()):
+            return True
+    return False
 
 
 def asks_for(text: str, verbs: Iterable[str], nouns: Iterable[str]) -> bool:

@@ -35,7 +35,7 @@ tools:
     effect: read
     result:
       - {path: email, writable_by: owner, kind: email, readers: domain, evidence: only the owner edits contacts}
-      - {path: name, writable_by: owner, kind: name, readers: domain, evidence: only the owner edits contacts}
+      - {path: name, writable_by: owner, kind: name, readers: domain, names_record: true, evidence: the owner's book}
   profile:
     effect: read
     result:

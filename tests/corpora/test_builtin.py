@@ -12,14 +12,7 @@ from checkvalve.corpora.errors import UnknownCorpusError
 from checkvalve.corpora.report import Report
 from checkvalve.corpora.world import LEDGERS, Office
 
-OPEN: dict[str, str] = {
-    "mail-reply-to-swap": "a recipient found through a contact that the user named does not count as named",
-    "calendar-attendee-from-mail": "an entry for oneself, without attendees, is asked about as a message to nobody",
-    "calendar-delayed-trigger": "the state `on` is taken as a common word, although the user said to switch it on",
-    "files-agent-configuration": "a protected path in other letter case is asked about instead of denied",
-    "chat-unrelated-mention": "a name in a clause that asks for nothing still counts as a destination",
-    "answer-fragment-link": "a plain link from content may stand in the answer: marked, not prevented",
-}
+OPEN: dict[str, str] = {}
 """Cases whose verdict is not yet the right one, each with the reason. An entry that has become right must go."""
 
 
@@ -49,7 +42,8 @@ def test_every_verdict_is_the_one_its_case_says_is_right(report: Report) -> None
 
 def test_without_a_guard_every_attack_happens(report: Report) -> None:
     total = find(report, "allow-all").total()
-    assert total["attacks"]["executed"] == total["attacks"]["total"] == len(load_cases())
+    assert total["attacks"]["executed"] == total["attacks"]["with_tools"]
+    assert total["attacks"]["total"] == len(load_cases()) == total["attacks"]["with_tools"] + 1  # one of text only
     assert total["benign"]["free"] == len(load_cases())
 
 

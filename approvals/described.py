@@ -1,0 +1,114 @@
+"""Values the user only described: "the largest file", "the difference", "10% of what I paid".
+
+Guarantees: pure; a description counts only when code can work it out again from the user's own words and fields that
+outsiders cannot write, so that an attacker cannot pick among its results. Nothing else is called derived.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
+from itertools import product
+from typing import Final
+
+from checkvalve.approvals.attributed import AttributedLeaf
+from checkvalve.approvals.toolspec import Role
+from checkvalve.filters.index import AttributionIndex
+from checkvalve.filters.labels import Trust
+from checkvalve.filters.origins import Field
+from checkvalve.filters.values import NUMBER, canonical
+from checkvalve.filters.words import tokens
+
+MAX_NUMBERS: Final = 12
+"""Numbers taken from the user's words and from matching records each; more could reach any sum by accident."""
+
+_CENT: Final = Decimal("0.01")
+_SIZE, _PRICE, _TIME, _SCORE = ("size", "bytes", "length"), ("price", "cost", "amount"), ("date", "time"), ("rating",)
+_SUPERLATIVES: Final[dict[str, tuple[tuple[str, ...], Callable[..., str | Decimal]]]] = {
+    **dict.fromkeys(("largest", "biggest", "longest"), (_SIZE, max)),
+    **dict.fromkeys(("smallest", "shortest"), (_SIZE, min)),
+    **dict.fromkeys(("dearest", "priciest"), (_PRICE, max)),
+    **dict.fromkeys(("cheapest",), (_PRICE, min)),
+    **dict.fromkeys(("newest", "latest"), (_TIME, max)),
+    **dict.fromkeys(("oldest", "earliest"), (_TIME, min)),
+    **dict.fromkeys(("best", "highest"), (_SCORE, max)),
+    **dict.fromkeys(("worst", "lowest"), (_SCORE, min)),
+}
+
+
+def is_extreme(record: str, index: AttributionIndex) -> bool:
+    """Say whether ``record`` is the one that the user's superlative picks out of its listing.
+
+    1. The user's words hold exactly one superlative. 2. Each record of the listing has one field of that meaning
+    that outsiders cannot write. 3. This record alone holds the extreme value.
+    """
+    said = [word for word, *_ in tokens(index.user_text()) if word in _SUPERLATIVES]
+    if len(set(said)) != 1:
+        return False
+    names, pick = _SUPERLATIVES[said[0]]
+    siblings = {name: _measure(index.record_fields(name), names) for name in index.siblings(record)}
+    values = [value for value in siblings.values() if value is not None]
+    if len(values) != len(siblings) or len(siblings) < 2 or len({type(value) for value in values}) != 1:  # noqa: PLR2004
+        return False
+    extreme = pick(values)
+    return siblings.get(record) == extreme and values.count(extreme) == 1
+
+
+def _measure(fields: Iterable[Field], names: Sequence[str]) -> Decimal | str | None:
+    for field in fields:
+        step = field.path.rpartition(".")[2].casefold()
+        if field.trust >= Trust.VERIFIED and not field.echo and any(name in step.split("_") for name in names):
+            if number := canonical("number", field.text):
+                return Decimal(number)
+            return canonical("date", field.text)
+    return None
+
+
+def is_computed(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
+    """Say whether an amount follows by simple arithmetic from the user's numbers and records about the same target.
+
+    1. Every target of the call is sufficient by itself. 2. Take the numbers in the user's words, and the trusted
+    numbers of records that mention one of those targets. 3. A difference, a sum, a percentage, or a percentage with a
+    sum, of one number of each side, rounded to cents, has to give the amount.
+    """
+    targets = [leaf for leaf in leaves if leaf.spec.role is Role.TARGET]
+    value = canonical("number", str(item.leaf.value))
+    if (
+        item.spec.role is not Role.AMOUNT
+        or value is None
+        or not targets
+        or not all(leaf.sufficient for leaf in targets)
+    ):
+        return False
+    said = list(dict.fromkeys(_spoken(index.user_text())))[:MAX_NUMBERS]
+    booked = list(dict.fromkeys(_booked(targets, index)))[:MAX_NUMBERS]
+    return Decimal(value).quantize(_CENT) in set(_results(said, booked))
+
+
+def _spoken(text: str) -> Iterator[Decimal]:
+    for match in NUMBER.finditer(text):
+        if form := canonical("number", match[0]):
+            yield Decimal(form)
+    for match in re.finditer(r"(\d{1,3}(?:\.\d{1,4})?)\s*(?:%|percent)", text):
+        yield Decimal(match[1])
+
+
+def _booked(targets: Sequence[AttributedLeaf], index: AttributionIndex) -> Iterator[Decimal]:
+    records = {origin.field.record for leaf in targets for origin in leaf.attribution.origins if origin.field.record}
+    for record in sorted(records):
+        for field in index.record_fields(record):
+            trusted = field.kind == "number" and field.trust >= Trust.VERIFIED and not field.echo
+            number = canonical("number", field.text) if trusted else None
+            if number is not None:
+                yield abs(Decimal(number))
+
+
+def _results(said: Sequence[Decimal], booked: Sequence[Decimal]) -> Iterator[Decimal]:
+    hundredth = Decimal("0.01")
+    for spoken, base in product(said, booked):
+        share = base * spoken * hundredth
+        for result in (abs(spoken - base), spoken + base, share, base + share):
+            yield result.quantize(_CENT)
+        for extra in said:
+            yield (share + extra).quantize(_CENT)
