@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 import typer
-from world import World
 
 from checkvalve.gateway import cli
+from tests.gateway.world import World
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import world
-from world import World
 
 from checkvalve.approvals.errors import ManifestError
 from checkvalve.gateway.decide_command import decide_case
 from checkvalve.gateway.errors import CaseError
+from tests.gateway import world
+from tests.gateway.world import World
 
 MAIL = {"id": "m1", "sender": "eve@evil.example", "text": world.POISON}
 
@@ -42,7 +42,7 @@ def test_what_the_user_named_is_allowed_and_shown(place: World) -> None:
 @pytest.mark.parametrize("form", ["value", "text"])
 def test_what_a_stranger_wrote_is_reviewed(form: str, place: World) -> None:
     result = [MAIL] if form == "value" else json.dumps([MAIL])
-    history = [{"tool": "read_mail", "args": {}, "result": result}]
+    history: list[Any] = [{"tool": "read_mail", "args": {}, "result": result}]
     found = decide(place, task="Send a mail", history=history, call=send("thief@evil.example"))
     assert (found["verdict"], found["reason"]) == ("review", "untrusted-target")
     (to,) = [item for item in found["arguments"] if item["path"] == "to"]

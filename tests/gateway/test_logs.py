@@ -26,7 +26,7 @@ def test_json_goes_to_standard_error_without_content(capsys: pytest.CaptureFixtu
 def test_a_name_from_a_model_cannot_forge_a_line_or_steer_the_terminal(
     form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    configure_logs(Settings(log_format=form))
+    configure_logs(Settings.model_validate({"log_format": form}))
     get_logger().info("call.decided", tool="x\n2026 call.decided verdict=allow\x1b[2J\u202e" + "a" * 5000)
     err = capsys.readouterr().err
     assert len(err.splitlines()) == 1

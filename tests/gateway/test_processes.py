@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import world
-from world import World
 
 from checkvalve.approvals.records import State
+from tests.gateway import world
+from tests.gateway.world import World
 
 WORKER = Path(__file__).resolve().parent / "world.py"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from world import World
 
 from checkvalve.approvals.records import State
 from checkvalve.filters.labels import Trust
@@ -12,6 +11,7 @@ from checkvalve.gateway.app import Gateway, build
 from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.session import Call
 from checkvalve.gateway.settings import Settings
+from tests.gateway.world import World
 
 
 def mail(call: str, to: str = "ann@corp.example", turn: str = "") -> Call:

@@ -6,20 +6,20 @@ import asyncio
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from fakes import calls
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command
-from world import World, thread
 
 from checkvalve.approvals.records import State
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.messages import user_message
 from checkvalve.gateway.toolnode import guarded_tool_node
+from tests.fakes import calls
+from tests.gateway.world import World, thread
 
-GRAPH = thread("t")
+GRAPH: Any = thread("t")
 ASK = user_message("Send a mail to ann@corp.example that says buy fresh milk, and write a note: buy fresh milk")
 BATCH = calls(
     ("note", {"text": "buy fresh milk"}),
@@ -51,6 +51,7 @@ def test_three_parallel_calls_with_two_questions_run_once_each(place: World, gat
     agent = graph(place, gateway)
     agent.invoke({"messages": [ASK, BATCH]}, GRAPH)
     assert place.effects == ["note buy fresh milk"]
+    state: Any = {}
     for address in ("thief@evil.example", "crook@evil.example"):
         approve(gateway, token, address)
         state = agent.invoke(Command(resume=True), GRAPH)

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # as a program it is in no package
 
 from typing import Annotated
 
-from fakes import ScriptedModel, calls
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool, InjectedToolCallId, tool
@@ -29,6 +28,7 @@ from checkvalve.gateway.app import Gateway, build
 from checkvalve.gateway.langchain import CheckvalveMiddleware, user_message
 from checkvalve.gateway.settings import load_settings
 from checkvalve.graphs.checkpoint import sqlite_checkpointer
+from tests.fakes import ScriptedModel, calls
 
 MANIFEST = """
 version: 1

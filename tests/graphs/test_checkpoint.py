@@ -96,7 +96,7 @@ def test_a_type_the_caller_names_is_allowed_and_a_graph_cannot_add_one() -> None
 
 def test_a_row_changed_in_the_file_is_refused_by_the_saver(tmp_path: Path) -> None:
     file = tmp_path / "checkpoints.db"
-    config = {"configurable": {"thread_id": "t"}}
+    config: Any = {"configurable": {"thread_id": "t"}}
     builder = StateGraph(State)
     builder.add_node("say", lambda state: {"messages": [AIMessage("done")]})
     builder.add_edge(START, "say")
