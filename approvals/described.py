@@ -40,19 +40,26 @@ _SUPERLATIVES: Final[dict[str, tuple[tuple[str, ...], Callable[..., str | Decima
 def is_extreme(record: str, index: AttributionIndex) -> bool:
     """Say whether ``record`` is the one that the user's superlative picks out of its listing.
 
-    1. The user's words hold exactly one superlative. 2. Each record of the listing has one field of that meaning
-    that outsiders cannot write. 3. This record alone holds the extreme value.
+    1. The user's words hold exactly one superlative. 2. Each record that this tool has ever listed has one field of
+    that meaning that outsiders cannot write. 3. This record alone holds the extreme value: once the largest file is
+    gone, the next one is not what the user meant.
     """
-    said = [word for word, *_ in tokens(index.user_text()) if word in _SUPERLATIVES]
-    if len(set(said)) != 1:
+    said = {word for word, *_ in tokens(index.user_text()) if word in _SUPERLATIVES}
+    if len(said) != 1:
         return False
-    names, pick = _SUPERLATIVES[said[0]]
-    siblings = {name: _measure(index.record_fields(name), names) for name in index.siblings(record)}
-    values = [value for value in siblings.values() if value is not None]
-    if len(values) != len(siblings) or len(siblings) < 2 or len({type(value) for value in values}) != 1:  # noqa: PLR2004
+    names, pick = _SUPERLATIVES[said.pop()]
+    listed = {identity(name, index): _measure(index.record_fields(name), names) for name in index.siblings(record)}
+    values = [value for value in listed.values() if value is not None]
+    if len(values) != len(listed) or len(listed) < 2 or len({type(value) for value in values}) != 1:  # noqa: PLR2004
         return False
     extreme = pick(values)
-    return siblings.get(record) == extreme and values.count(extreme) == 1
+    return listed.get(identity(record, index)) == extreme and values.count(extreme) == 1
+
+
+def identity(record: str, index: AttributionIndex) -> tuple[str, ...]:
+    """Return what makes a record the same when it is listed twice: its ids, or everything in it when it has none."""
+    ids = tuple(sorted(field.text for field in index.record_fields(record) if field.kind.startswith("id:")))
+    return ids or tuple(sorted(field.text for field in index.record_fields(record)))
 
 
 def _measure(fields: Iterable[Field], names: Sequence[str]) -> Decimal | str | None:

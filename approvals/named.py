@@ -6,7 +6,7 @@ Guarantees: pure; a name that two records share names neither of them.
 from __future__ import annotations
 
 from checkvalve.approvals.attributed import AttributedLeaf, in_field, said_so
-from checkvalve.approvals.described import is_extreme
+from checkvalve.approvals.described import identity, is_extreme
 from checkvalve.approvals.toolspec import ArgumentSpec, Role, ToolSpec
 from checkvalve.filters.index import AttributionIndex
 
@@ -19,25 +19,20 @@ def is_chosen(item: AttributedLeaf, index: AttributionIndex, tool: ToolSpec) -> 
     if item.by_user or item.covered_by:
         return True
     records = {origin.field.record for origin in item.attribution.origins if in_field(origin, item.spec)}
-    return any(_is_named(record, index, tool) or is_extreme(record, index) for record in records)
+    return any(_is_named(record, item.spec.role, index, tool) or is_extreme(record, index) for record in records)
 
 
-def _is_named(record: str, index: AttributionIndex, tool: ToolSpec) -> bool:
+def _is_named(record: str, role: Role, index: AttributionIndex, tool: ToolSpec) -> bool:
     for field in index.record_fields(record):
-        if not field.names_record or not _user_said(field.text, index, tool):
+        if not field.names_record or not _user_said(field.text, role, index, tool):
             continue
         # The same record may have been listed twice; two different records of one name are ambiguous.
-        alike = {_identity(other.record, index) for other in index.named_alike(field.text)}
+        alike = {identity(other.record, index) for other in index.named_alike(field.text)}
         if len(alike) == 1:
             return True
     return False
 
 
-def _identity(record: str, index: AttributionIndex) -> tuple[str, ...]:
-    ids = tuple(sorted(field.text for field in index.record_fields(record) if field.kind.startswith("id:")))
-    return ids or tuple(sorted(field.text for field in index.record_fields(record)))
-
-
-def _user_said(text: str, index: AttributionIndex, tool: ToolSpec) -> bool:
-    wanted = ArgumentSpec(role=Role.SELECTOR, kind="name")
+def _user_said(text: str, role: Role, index: AttributionIndex, tool: ToolSpec) -> bool:
+    wanted = ArgumentSpec(role=role, kind="name")
     return any(said_so(origin, wanted, tool) for origin in index.attribute(text, "name").origins)

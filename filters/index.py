@@ -75,7 +75,7 @@ class AttributionIndex:
         return self._records.get(record, ())
 
     def siblings(self, record: str) -> Sequence[str]:
-        """Return the records of the listing that ``record`` stands in, itself among them."""
+        """Return every record that the same tool has listed in the same place, ``record`` itself among them."""
         return self._listings.get(_listing(record), ())
 
     def named_alike(self, name: str) -> Sequence[Field]:
@@ -176,8 +176,9 @@ class AttributionIndex:
 
 
 def _listing(record: str) -> str:
-    """Return what the records of one list have in common: their name without the position in it."""
-    return record.rstrip("0123456789")
+    """Return what records of one tool's lists have in common: no call, and no position in the list."""
+    source, _, path = record.partition("#")
+    return f"{source.rpartition('/')[0]}#{path.rstrip('0123456789')}"
 
 
 def _words_field(source: str, text: str, authority: Authority) -> Field:
