@@ -17,7 +17,7 @@ from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority, Trust
 from checkvalve.filters.normalise import normalise
 from checkvalve.filters.origins import Attribution, MatchKind, Origin
-from checkvalve.filters.words import asks_for, is_evidence, stem, tokens
+from checkvalve.filters.words import asks_for, describes, is_evidence, stem, tokens
 
 UNDECLARED_ARGUMENT: Final = ArgumentSpec()
 """An argument nobody declared is a target."""
@@ -109,8 +109,8 @@ def said_so(origin: Origin, spec: ArgumentSpec, tool: ToolSpec) -> bool:
     """Say whether the user or the system named the value, in a way that fits its role.
 
     1. The words have authority, and the argument accepts it. 2. The mention is not negated. 3. For the destination of
-    an effect it does not say where something comes *from*, and a mere name is marked as one, or stands in a sentence
-    that asks for the effect. 4. It is evidence: not a common word, and a number names a record only beside its noun; the value of a
+    an effect it does not say where something comes *from*, and a mere name is marked as one, stands in a sentence that
+    asks for the effect, or is pointed back at by one ("pay them"). 4. It is evidence: not a common word, and a number names a record only beside its noun; the value of a
     setting may be common ("on") in a sentence that asks for the effect.
     """
     field = origin.field
@@ -124,7 +124,8 @@ def said_so(origin: Origin, spec: ArgumentSpec, tool: ToolSpec) -> bool:
     if spec.role is Role.TARGET and tool.effect is not Effect.READ:
         if origin.as_source and spec.kind in _PEOPLE:
             return False
-        if spec.kind in _NAMES and not asking and not origin.marked:
+        pointed_at = asking or origin.marked or describes(normalise(field.text).text, tool.asks)
+        if spec.kind in _NAMES and not pointed_at:
             return False
     if spec.role is Role.CONTROL and tool.asks and asking:
         return True

@@ -1,14 +1,19 @@
 """Checkvalve in front of an agent of LangChain's ``create_agent``: one middleware, guard mode.
 
-Put it **last** in the list of middleware, nearest to the tools, so that nothing rewrites a call after it was decided.
-Run the agent with ``durability="sync"`` and a checkpointer on disk, or a pause does not survive a crash. Each agent
-needs its own: an agent used as a tool of this one is not covered by this one's middleware.
+Put it **last** in the list of middleware, nearest to the tools, so that nothing rewrites a call after it was decided or
+repeats it. Run the agent with ``durability="sync"`` and a checkpointer on disk, or a pause does not survive a crash.
+With several questions open, wake each by its id: ``Command(resume={interrupt.id: True})``; the value decides nothing.
+
+Each agent needs a middleware of its own: an agent used as a tool of this one is not covered by this one's. Declare such
+a tool with ``effect: read`` and ``idempotency: read``: what it does is decided call by call inside, and when a call
+inside pauses the tool has to be entered again. What a sub-agent is told was written by a model, so it is never taken
+as the user's words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
@@ -27,6 +32,8 @@ try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 except ImportError as error:
     raise MissingExtraError.for_extra("LangChain", "langchain") from error
+
+_NESTED: Final = "|"  # LangGraph joins the names of a graph inside a graph with this
 
 __all__ = ["CheckvalveMiddleware", "HostedToolError", "idempotency_key", "user_message"]
 
@@ -113,10 +120,11 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         thread = thread_of(info.thread_id if info else None, messages)
         if not thread:
             return
+        nested = info is not None and _NESTED in info.checkpoint_ns  # a sub-agent's task was written by a model
         try:
             session = self._gate.conversation.session(thread)
             session.load("")
-            self._gate.conversation.take_in(session, messages, invoked=invoked)
+            self._gate.conversation.take_in(session, messages, invoked=invoked and not nested)
         except Exception as error:  # noqa: BLE001  # what was not taken in has no authority: each call is judged alone
             get_logger().error("gate.failed", error=type(error).__name__, remedy=getattr(error, "remedy", ""))
 

@@ -7,10 +7,9 @@ a declared author has no authority.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -23,13 +22,12 @@ from checkvalve.approvals.verdicts import Deny, Verdict
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import CLEAN, UNKNOWN, Authority, Label, Readers, Source, Trust, join, user_label
-from checkvalve.filters.strictjson import JSON, check_value, parse_strict
+from checkvalve.filters.strictjson import JSON
+from checkvalve.gateway.readings import MAX_CHUNK, checked_arguments, chunks, clean, readable
 
 if TYPE_CHECKING:
     from checkvalve.gateway.app import Gateway
 
-_CHUNK: Final = 60_000  # characters: four bytes each stay below the longest string of the strict JSON rules
-_WHOLE: Final = "$"  # the rule path of a result that is text, not structure
 _USED: Final = frozenset(
     {State.APPROVED, State.EXECUTING, State.SUCCEEDED, State.FAILED, State.UNKNOWN, State.CONFIRMED_DONE}
 )
@@ -76,7 +74,7 @@ class GuardSession:
 
     def model_text(self, text: str, *, key: str) -> None:
         """Keep what the model wrote, under the join of all it had read. It is no origin of anything."""
-        self._store(key, "model", {"text": _clean(text)[:_CHUNK]}, self._label)
+        self._store(key, "model", {"text": clean(text)[:MAX_CHUNK]}, self._label)
 
     def knows(self, key: str) -> bool:
         """Say whether this process has taken in ``key``; the store would take it only once anyway."""
@@ -117,7 +115,7 @@ class GuardSession:
                 "server": call.server,
                 "call": call.id,
                 "turn": call.turn,
-                "args": _arguments(call.args),
+                "args": checked_arguments(call.args),
                 "declared": declared,
                 "value": part,
             }
@@ -132,6 +130,8 @@ class GuardSession:
         """
         request = self._request(call)
         with self._lock:
+            if refuse is None and (asked := self._asked_before(request, call)) is not None:
+                return asked
             decision = self._decide(request, call)
             if refuse is not None:
                 decision = replace(decision, verdict=refuse, rules=(refuse.rule, *decision.rules), endorsable=())
@@ -142,6 +142,18 @@ class GuardSession:
                 mode=self._gateway.settings.mode,
                 idempotency=spec.idempotency if spec else Idempotency.NONE,
             )
+
+    def _asked_before(self, request: ActionRequest, call: Call) -> Proposal | None:
+        """Return the open or approved question about exactly this call from an earlier turn: nobody is asked twice.
+
+        Its approval permits one attempt, whichever turn makes it; right before that everything is checked again.
+        """
+        turn = turn_suffix(call.id)
+        for row in self._gateway.queue.list([State.PENDING, State.APPROVED], thread=self.thread):
+            earlier = turn_suffix(row.call_id)
+            if row.digest == request.digest and row.verdict_name == "review" and turn and earlier and turn != earlier:
+                return row if row.mode == self._gateway.settings.mode == "enforce" else None
+        return None
 
     def revalidation(self, call: Call) -> Callable[[], Verdict]:
         """Return the check to run right before the effect: the same decision, over what is known then."""
@@ -183,11 +195,11 @@ class GuardSession:
     def _words(self, text: str, authority: Authority, key: str, uri: str) -> None:
         if key in self._known:
             return
-        text = _clean(text)
-        if len(text) > _CHUNK:
+        text = clean(text)
+        if len(text) > MAX_CHUNK:
             authority = Authority.NONE  # nobody types this much: it was pasted or assembled
         label = UNKNOWN if authority is Authority.NONE else _speaker(authority, uri)
-        for number, part in enumerate(_chunks(text)):
+        for number, part in enumerate(chunks(text)):
             item: dict[str, JSON] = {"text": part, "authority": authority.name, "uri": uri}
             self._store(f"{key}/{number}", "words", item, label)
         self._known.add(key)
@@ -245,45 +257,14 @@ def _speaker(authority: Authority, uri: str) -> Label:
     return Label(Trust.AUTHORITATIVE, Authority.SYSTEM, Readers.everyone(), frozenset({Source("system", uri)}))
 
 
+def turn_suffix(call_id: str) -> str:
+    """Return the part of a call's name that stands for its turn, or nothing when its turn is not known."""
+    return call_id.rpartition("@")[2] if "@" in call_id else ""
+
+
 def refusal(error: HostileInputError) -> Deny:
     """Return the verdict on a call that could not be parsed. It repeats nothing of the call."""
     return Deny("hostile-input", error.code, "give well-formed arguments of reasonable size")
 
 
-def readable(value: object, spec: ToolSpec | None) -> Iterator[JSON]:
-    """Yield ``value`` as JSON, structure first; what the strict rules refuse is kept as pieces of text."""
-    is_text = spec is not None and any(field.path == _WHOLE for field in spec.result)
-    if isinstance(value, str):
-        if not is_text and value.lstrip()[:1] in {"{", "["}:
-            try:
-                yield parse_strict(value)
-            except HostileInputError:
-                pass
-            else:
-                return
-        yield from _chunks(_clean(value))
-        return
-    try:
-        yield check_value(value)
-    except HostileInputError:
-        yield from _chunks(_clean(json.dumps(value, default=repr)))
-
-
-def _arguments(args: Mapping[str, object]) -> JSON:
-    try:
-        return check_value(dict(args))
-    except HostileInputError:
-        return {}
-
-
-def _clean(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _chunks(text: str) -> Iterator[str]:
-    yield text[:_CHUNK]
-    for start in range(_CHUNK, len(text), _CHUNK):
-        yield text[start : start + _CHUNK]
-
-
-__all__ = ["Call", "GuardSession", "readable", "refusal"]
+__all__ = ["Call", "GuardSession", "refusal", "turn_suffix"]

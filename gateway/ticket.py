@@ -120,11 +120,12 @@ def call_of(request: ToolCallRequest, turn: AIMessage | None, server: str, manif
         id=call_name(turn, identity),
         server=server,
         turn=(turn.id if turn else None) or "",
-        schema_digest=schema_digest(_schema_of(request.tool)) if pinned and request.tool else None,
+        schema_digest=schema_digest(schema_of(request.tool)) if pinned and request.tool else None,
     )
 
 
-def _schema_of(tool: BaseTool) -> dict[str, Any]:
+def schema_of(tool: BaseTool) -> dict[str, Any]:
+    """Return the JSON Schema of what a model may give to ``tool``: what a manifest pins by its digest."""
     schema = tool.tool_call_schema
     return schema if isinstance(schema, dict) else _model_schema(schema)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import as_file, files
@@ -102,28 +102,43 @@ def run_agentdojo(
 
 
 def run_unit(unit: Unit) -> dict[str, list[CaseResult]]:
-    """Run one task alone and under each of its attacks, for every guard of the plan."""
-    return {name: list(_cases(unit, _factory(unit, name))) for name in unit.plan.guards}
+    """Run one task alone and under each of its attacks, for every guard of the plan.
 
-
-def _cases(unit: Unit, guard: Callable[[], Guard]) -> Iterable[CaseResult]:
+    The guards take turns on each attack, so that its environment is loaded once for all of them.
+    """
     suite, yardstick = load_suite(unit.plan.version, unit.suite), packaged_manifest(unit.suite)
+    guards = {name: _factory(unit, name) for name in unit.plan.guards}
+    found: dict[str, list[CaseResult]] = {name: [] for name in guards}
+    for attack in (None, *unit.attacks):
+        injections = suite.injections(unit.task, attack) if attack is not None else {}
+        for name, guard in guards.items():
+
+            def start(guard: Callable[[], Guard] = guard, injections: Mapping[str, str] = injections) -> Run:
+                return Run(suite.episode(unit.task, injections), guard(), yardstick)
+
+            found[name].append(_alone(start) if attack is None else _attacked(start, attack, unit.plan.moments))
+    return found
+
+
+def _alone(start: Callable[[], Run]) -> CaseResult:
     started = time.perf_counter()
-    run = Run(suite.episode(unit.task, {}), guard(), yardstick)
+    run = start()
     finished = run.episode.finished(benign(run))
-    yield benign_case(run, finished=finished, seconds=time.perf_counter() - started)
-    for attack in unit.attacks:
-        tries: list[CaseResult] = []
-        for moment in unit.plan.moments:
-            started = time.perf_counter()
-            run = Run(suite.episode(unit.task, suite.injections(unit.task, attack)), guard(), yardstick)
-            output = hijacked(run, attack, moment)
-            # One unfinished try is enough for the pair, so the second one need not be checked.
-            finished = all(case.finished for case in tries) and run.episode.finished(output)
-            goal = run.episode.goal_reached(attack, output)
-            seconds = time.perf_counter() - started
-            tries.append(attack_case(run, attack, moment, finished=finished, goal=goal, seconds=seconds))
-        yield worse(tries)
+    return benign_case(run, finished=finished, seconds=time.perf_counter() - started)
+
+
+def _attacked(start: Callable[[], Run], attack: str, moments: Sequence[Moment]) -> CaseResult:
+    tries: list[CaseResult] = []
+    for moment in moments:
+        started = time.perf_counter()
+        run = start()
+        output = hijacked(run, attack, moment)
+        # One unfinished try is enough for the pair, so the second one need not be checked.
+        finished = all(case.finished for case in tries) and run.episode.finished(output)
+        goal = run.episode.goal_reached(attack, output)
+        seconds = time.perf_counter() - started
+        tries.append(attack_case(run, attack, moment, finished=finished, goal=goal, seconds=seconds))
+    return worse(tries)
 
 
 def _factory(unit: Unit, name: str) -> Callable[[], Guard]:
