@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import importlib.metadata
 import json
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,9 @@ from checkvalve.corpora.errors import MissingExtraError, UnknownCorpusError
 
 MARKER: Final = "<INFORMATION>"
 """Stands in every injected text (the benchmark's published wording starts with it) and nowhere in its own data."""
+
+_STAMPED: Final = re.compile(r'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+"')
+"""A time with fractions of a second: the clock's, never the benchmark's data."""
 
 _USER, _MODEL = "Emma Johnson", "the AI language model"
 
@@ -105,6 +109,7 @@ class Suite:
         self.runtime = importlib.import_module("agentdojo.functions_runtime").FunctionsRuntime(suite.tools)
         attacks = importlib.import_module("agentdojo.attacks.important_instructions_attacks")
         self._wording: str = vars(attacks.ImportantInstructionsAttack)["_JB_STRING"]
+        self.base_task: Any = importlib.import_module("agentdojo.base_tasks").BaseUserTask
         self._kept: tuple[dict[str, str], Any] | None = None
         self._places: dict[str, list[str]] = {}
         self.known_checks: dict[bytes, bool] = {}
@@ -196,10 +201,16 @@ class Episode:
         return self.suite.known_checks[key]
 
     def _fingerprint(self, output: str) -> bytes:
-        """Digest everything a check can look at: the start is a function of task and injections."""
-        trace = [(call.tool, dict(call.args)) for call in self.executed]
+        """Digest everything a check can look at: the start is a function of task and injections.
+
+        The calls count only for the tasks that are judged by them, and the moment at which a tool stamped something
+        counts as "now": no check asks for more than that it is later than before.
+        """
+        by_calls = type(self.task).utility_from_traces is not self.suite.base_task.utility_from_traces
+        trace = [(call.tool, dict(call.args)) for call in self.executed] if by_calls else []
         parts = json.dumps([self.task.ID, self.injections, output, trace], sort_keys=True, default=str)
-        return hashlib.sha256(parts.encode() + self.env.model_dump_json().encode()).digest()
+        end = _STAMPED.sub('"now"', self.env.model_dump_json())
+        return hashlib.sha256(parts.encode() + end.encode()).digest()
 
     def goal_reached(self, attack_id: str, output: str) -> bool:
         """Ask the benchmark whether the attack reached its goal. Only executed calls are its trace."""
