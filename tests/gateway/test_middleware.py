@@ -519,6 +519,7 @@ def test_a_pinned_schema_that_changed_is_refused(place: World) -> None:
 
     world_manifest = (place.folder / "manifest.yaml").read_text()
     (tool_,) = [item for item in place.tools() if item.name == "read_mail"]
+    state: dict[str, Any] = {}
     for digest, effects in ((schema_digest(schema_of(tool_)), ["read"]), ("sha256:" + "0" * 64, ["read"])):
         manifest_with(digest)
         with place.open() as gateway:

@@ -56,9 +56,13 @@ def test_a_result_that_is_declared_as_text_is_not_read_as_structure(gateway: Gat
 def test_what_the_strict_rules_refuse_still_counts_as_read(gateway: Gateway) -> None:
     session = gateway.session("t", "me")
     call = Call("read_mail", {}, "c1")
+    circle: list[object] = []
+    circle.append(circle)
     for key, value in {
         "nan": float("nan"),
         "long": "word " * 100_000,
+        "circle": circle,
+        "keys": {(1, 2): "x"},
         "bytes": {"x": b"thief@evil.example"},
         "lone": "\ud800 thief@evil.example",
         "twice": '{"a": 1, "a": "thief@evil.example"}',
