@@ -21,7 +21,7 @@ help:
 	@echo "make test       the tests"
 	@echo "make test-all   the tests, with the slow ones and those over AgentDojo"
 	@echo "make agentdojo  the whole AgentDojo table with a hijacked model"
-	@echo "make check      format, style, import contracts, types, generated pages, all tests with coverage"
+	@echo "make check      format, style, import contracts, types, generated pages, tests with coverage"
 	@echo "make docs       write the generated pages"
 	@echo "make clean      remove what these made"
 

@@ -109,9 +109,9 @@ def said_so(origin: Origin, spec: ArgumentSpec, tool: ToolSpec) -> bool:
     """Say whether the user or the system named the value, in a way that fits its role.
 
     1. The words have authority, and the argument accepts it. 2. The mention is not negated. 3. For the destination of
-    an effect it does not say where something comes *from*, and a mere name is marked as one, stands in a sentence that
-    asks for the effect, or is pointed back at by one ("pay them"). 4. It is evidence: not a common word, and a number names a record only beside its noun; the value of a
-    setting may be common ("on") in a sentence that asks for the effect.
+    an effect it does not say where something comes *from*, and a mere name is marked as one, stands in a sentence
+    that asks for the effect, or is pointed back at by one ("pay them"). 4. It is evidence: not a common word, and a
+    number names a record only beside its noun; the value of a setting may be common ("on") in a sentence that asks.
     """
     field = origin.field
     if field.authority is Authority.NONE or origin.match is MatchKind.DERIVED:
