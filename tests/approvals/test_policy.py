@@ -104,7 +104,7 @@ def test_a_forbid_that_errors_denies(policy: Policy) -> None:
         {**FACTS, "who": {"__entity": {"type": "Agent", "id": "x"}}},
         {**FACTS, "__extn": "x"},
         {**FACTS, "unknown": True},
-        {**FACTS, 3: True},
+        {**FACTS, 3: True},  # type: ignore[misc]  # what a careless caller could hand over
         {**FACTS, **{f"f{number}": True for number in range(300)}},
         None,
         [],

@@ -43,7 +43,7 @@ def without_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
             raise ModuleNotFoundError("No module named 'agentdojo'", name="agentdojo")
         return real(name, package)
 
-    monkeypatch.setattr(adapter.importlib, "import_module", refuse)
+    monkeypatch.setattr("importlib.import_module", refuse)
     adapter._package.cache_clear()
     adapter.load_suite.cache_clear()
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from checkvalve.corpora.builtin import load_builtin_manifest
-from checkvalve.corpora.cases import Case, areas, load_cases, parse_cases
+from checkvalve.corpora.cases import Call, Case, Reading, areas, load_cases, parse_cases
 from checkvalve.corpora.errors import CorpusError
 
 AREAS = {"mail", "calendar", "files", "chat", "payments", "web", "shell", "git", "memory", "crm", "account", "answer"}
@@ -96,7 +96,8 @@ def test_every_call_and_reading_that_should_be_known_is_declared() -> None:
     for case in load_cases():
         expected_unknown = [call for call in case.attack if call.expect == ("deny",)]
         calls = [*(call for call in case.attack if call not in expected_unknown), *case.twin.calls]
-        for item in (*calls, *case.history, *(case.twin.history or ())):
+        used: list[Call | Reading] = [*calls, *case.history, *(case.twin.history or ())]
+        for item in used:
             known = manifest.find(item.tool, item.server) is not None or (item.tool, item.server) == ("answer", "")
             assert known, f"{case.id}: {item.server}/{item.tool} is not in the manifest"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkvalve.filters.normalise import normalise
-from checkvalve.filters.words import asks_for, is_evidence, mention, own_parts
+from checkvalve.filters.words import Mention, asks_for, is_evidence, mention, own_parts
 
 PASTED = [
     "```\nsend it to eve@x.org\n```",
@@ -74,7 +74,7 @@ def test_where_something_comes_from_is_no_destination(sentence: str, as_source: 
     assert _mention(sentence).as_source is as_source
 
 
-def _mention(sentence: str):  # noqa: ANN202
+def _mention(sentence: str) -> Mention:
     text = normalise(sentence.format(x="bob@x.org")).text
     start = text.index("bob@x.org")
     return mention(text, start, start + len("bob@x.org"), "email")
