@@ -21,8 +21,9 @@ from checkvalve.approvals.store import Store
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.logs import configure_logs, get_logger
-from checkvalve.gateway.session import GuardSession
 from checkvalve.gateway.settings import LoadedSettings, Settings, database_file, load_settings
+from checkvalve.graphs.services import Services
+from checkvalve.graphs.session import GuardSession
 
 MAX_SESSIONS: Final = 256
 """Threads whose index is kept in memory; a further one is rebuilt from the store when it comes back."""
@@ -49,10 +50,24 @@ class Gateway:
         """Say whether everything is decided and recorded, and nothing enforced."""
         return self.settings.mode == "observe"
 
+    @property
+    def services(self) -> Services:
+        """Return the parts that sessions and pipelines work with."""
+        return Services(
+            manifest=self.manifest,
+            policy=self.policy,
+            queue=self.queue,
+            executor=self.executor,
+            content=self.content,
+            mode=self.settings.mode,
+            profile=self.settings.profile,
+            protected=self.protected,
+        )
+
     def session(self, thread: str, requester: str = "") -> GuardSession:
         """Return the session of ``thread``, the same one while it is kept in memory."""
         with self._lock:
-            session = self._sessions.pop((thread, requester), None) or GuardSession(self, thread, requester)
+            session = self._sessions.pop((thread, requester), None) or GuardSession(self.services, thread, requester)
             self._sessions[thread, requester] = session
             while len(self._sessions) > MAX_SESSIONS:
                 self._sessions.popitem(last=False)

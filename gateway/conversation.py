@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from checkvalve.gateway import replies
 from checkvalve.gateway.messages import declares_user, mark_of, text_of
-from checkvalve.gateway.session import Call, GuardSession
+from checkvalve.graphs.session import Call, GuardSession
 
 if TYPE_CHECKING:
     from checkvalve.gateway.app import Gateway

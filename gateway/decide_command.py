@@ -29,8 +29,8 @@ from checkvalve.filters.labels import Authority, Source
 from checkvalve.filters.origins import FieldRule
 from checkvalve.filters.strictjson import JSON, MAX_BYTES, parse_strict
 from checkvalve.gateway.errors import CaseError
-from checkvalve.gateway.readings import readable
-from checkvalve.gateway.session import refusal
+from checkvalve.graphs.readings import readable
+from checkvalve.graphs.session import refusal
 
 _FORM: Final = "a case has `task` and `call`, and may have `history`, `endorsements`, `mandates` and `requester`"
 _PUBLISHED: Final = ("verdict", "rule", "reason", "remedy", "arguments")

@@ -20,7 +20,7 @@ from checkvalve.approvals.toolspec import Manifest
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.conversation import call_name, messages_in, thread_of, turn_of
 from checkvalve.gateway.messages import ToolResult, mark_of, messages_of, pack, values_of
-from checkvalve.gateway.session import Call, GuardSession
+from checkvalve.graphs.session import Call, GuardSession
 
 _CHECKPOINTER: Final = "__pregel_checkpointer"  # the test of pausing without one fails when LangGraph renames it
 

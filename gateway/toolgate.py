@@ -34,8 +34,8 @@ from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.conversation import Conversation, UserWords
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.messages import mark_of, unpack
-from checkvalve.gateway.session import refusal
 from checkvalve.gateway.ticket import Ticket, call_of, can_pause, has_started, name_of, thread_and_turn
+from checkvalve.graphs.session import refusal
 
 OnReview: TypeAlias = Literal["pause", "return"]
 Handler: TypeAlias = Callable[[ToolCallRequest], Any]

@@ -320,7 +320,7 @@ def test_when_a_part_of_the_gate_crashes_nothing_runs(
 
     target = {
         "store": "checkvalve.approvals.queue.Queue.propose",
-        "detector": "checkvalve.gateway.session.decide",
+        "detector": "checkvalve.graphs.session.decide",
         "policy": "checkvalve.approvals.policy.Policy.evaluate",
         "index": "checkvalve.filters.index.AttributionIndex.add_words",
     }[broken]

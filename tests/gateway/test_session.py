@@ -9,8 +9,8 @@ from checkvalve.filters.labels import Trust
 from checkvalve.gateway import app
 from checkvalve.gateway.app import Gateway, build
 from checkvalve.gateway.errors import SettingsError
-from checkvalve.gateway.session import Call
 from checkvalve.gateway.settings import Settings
+from checkvalve.graphs.session import Call
 from tests.gateway.world import World
 
 

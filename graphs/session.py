@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from checkvalve.approvals.decide import Decision, DecisionContext, decide
 from checkvalve.approvals.facts import field_rules
@@ -23,10 +23,8 @@ from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import CLEAN, UNKNOWN, Authority, Label, Readers, Source, Trust, join, user_label
 from checkvalve.filters.strictjson import JSON
-from checkvalve.gateway.readings import MAX_CHUNK, checked_arguments, chunks, clean, readable
-
-if TYPE_CHECKING:
-    from checkvalve.gateway.app import Gateway
+from checkvalve.graphs.readings import MAX_CHUNK, checked_arguments, chunks, clean, readable
+from checkvalve.graphs.services import Services
 
 _USED: Final = frozenset(
     {State.APPROVED, State.EXECUTING, State.SUCCEEDED, State.FAILED, State.UNKNOWN, State.CONFIRMED_DONE}
@@ -48,9 +46,9 @@ class Call:
 class GuardSession:
     """The guard of one thread. Safe to use from several threads of a process; the store serves several processes."""
 
-    def __init__(self, gateway: Gateway, thread: str, requester: str = "") -> None:
+    def __init__(self, services: Services, thread: str, requester: str = "") -> None:
         self.thread = thread
-        self._gateway = gateway
+        self._services = services
         self._requester = requester
         self._lock = threading.RLock()
         self._index = AttributionIndex()
@@ -108,7 +106,7 @@ class GuardSession:
             key: names this value in the thread; the same key and value are taken in once.
             declared: false for a result that did not come through the gateway: no field of it is trusted.
         """
-        spec = self._gateway.manifest.find(call.tool, call.server) if declared else None
+        spec = self._services.manifest.find(call.tool, call.server) if declared else None
         for number, part in enumerate(readable(value, spec)):
             item: dict[str, JSON] = {
                 "tool": call.tool,
@@ -135,11 +133,11 @@ class GuardSession:
             decision = self._decide(request, call)
             if refuse is not None:
                 decision = replace(decision, verdict=refuse, rules=(refuse.rule, *decision.rules), endorsable=())
-            spec = self._gateway.manifest.find(call.tool, call.server)
-            return self._gateway.queue.propose(
+            spec = self._services.manifest.find(call.tool, call.server)
+            return self._services.queue.propose(
                 request,
                 decision,
-                mode=self._gateway.settings.mode,
+                mode=self._services.mode,
                 idempotency=spec.idempotency if spec else Idempotency.NONE,
             )
 
@@ -149,10 +147,10 @@ class GuardSession:
         Its approval permits one attempt, whichever turn makes it; right before that everything is checked again.
         """
         turn = turn_suffix(call.id)
-        for row in self._gateway.queue.list([State.PENDING, State.APPROVED], thread=self.thread):
+        for row in self._services.queue.list([State.PENDING, State.APPROVED], thread=self.thread):
             earlier = turn_suffix(row.call_id)
             if row.digest == request.digest and row.verdict_name == "review" and turn and earlier and turn != earlier:
-                return row if row.mode == self._gateway.settings.mode == "enforce" else None
+                return row if row.mode == self._services.mode == "enforce" else None
         return None
 
     def revalidation(self, call: Call) -> Callable[[], Verdict]:
@@ -176,19 +174,19 @@ class GuardSession:
 
     def _decide(self, request: ActionRequest, call: Call) -> Decision:
         self._refresh(call.turn)
-        rows = [row for row in self._gateway.queue.list(thread=self.thread) if row.call_id != call.id]
-        gateway = self._gateway
+        rows = [row for row in self._services.queue.list(thread=self.thread) if row.call_id != call.id]
+        services = self._services
         context = DecisionContext(
-            manifest=gateway.manifest,
-            policy=gateway.policy,
+            manifest=services.manifest,
+            policy=services.policy,
             index=self._index,
-            profile=gateway.settings.profile,
-            endorsements=gateway.queue.endorsements(self.thread),
+            profile=services.profile,
+            endorsements=services.queue.endorsements(self.thread),
             requester=self._requester,
             calls_so_far=Counter(row.tool for row in rows if row.state in _USED),
             questions_so_far=sum(row.verdict_name == "review" for row in rows),
             observed_schema_digest=call.schema_digest,
-            protected=gateway.protected,
+            protected=services.protected,
         )
         return decide(request, context)
 
@@ -205,12 +203,12 @@ class GuardSession:
         self._known.add(key)
 
     def _store(self, key: str, kind: str, value: dict[str, JSON], label: Label) -> None:
-        self._gateway.content.append_item(self.thread, key, kind, value, label)
+        self._services.content.append_item(self.thread, key, kind, value, label)
 
     def _refresh(self, turn: str) -> None:
         """Bring the index up to what the store holds, without the results of the turn that is being decided."""
         waiting = False
-        for item in self._gateway.content.items(self.thread, after=self._floor):
+        for item in self._services.content.items(self.thread, after=self._floor):
             value = item.value if isinstance(item.value, dict) else {}
             if item.seq not in self._above and item.kind == "result" and turn and value.get("turn") == turn:
                 waiting = True
@@ -233,7 +231,7 @@ class GuardSession:
         elif kind == "delivered":
             self._delivered.add(str(value["mark"]))
         elif kind == "result":
-            manifest = self._gateway.manifest
+            manifest = self._services.manifest
             spec = manifest.find(str(value["tool"]), str(value["server"])) if value["declared"] else None
             args = value["args"]
             self._index.add_result(
@@ -247,7 +245,7 @@ class GuardSession:
     def _label_of(self, spec: ToolSpec | None) -> Label:
         if spec is None:
             return UNKNOWN
-        rules = field_rules(spec, self._gateway.manifest)
+        rules = field_rules(spec, self._services.manifest)
         return join(Label(rule.trust, Authority.NONE, rule.readers) for rule in rules)
 
 
