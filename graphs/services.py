@@ -1,0 +1,30 @@
+"""What deciding and running needs, in one frozen value: built once by the composition root, shared by every surface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from checkvalve.approvals.content import SqlContentStore
+from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.policy import Policy
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.toolspec import Manifest
+
+
+@dataclass(frozen=True)
+class Services:
+    """The one manifest, policy, queue, executor and content store of a process.
+
+    ``protected`` are the gateway's own paths and hosts, which no tool may touch. In mode ``observe`` everything is
+    decided and recorded, and nothing is stopped.
+    """
+
+    manifest: Manifest
+    policy: Policy
+    queue: Queue
+    executor: Executor
+    content: SqlContentStore
+    mode: Literal["enforce", "observe"] = "enforce"
+    profile: str = "strict"
+    protected: tuple[str, ...] = ()
