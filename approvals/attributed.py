@@ -6,17 +6,19 @@ user or the system said it in a fitting way, or it is an entire field that outsi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from checkvalve.approvals.endorsements import Endorsement, Mandate
 from checkvalve.approvals.requests import ActionRequest, Leaf
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
+from checkvalve.filters.fields import scalar_text
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority, Trust
 from checkvalve.filters.normalise import normalise
-from checkvalve.filters.origins import Attribution, MatchKind, Origin
+from checkvalve.filters.origins import Attribution, Field, MatchKind, Origin
 from checkvalve.filters.words import asks_for, describes, is_evidence, stem, tokens
 
 UNDECLARED_ARGUMENT: Final = ArgumentSpec()
@@ -58,14 +60,19 @@ def attribute_leaves(
     index: AttributionIndex,
     endorsements: Sequence[Endorsement] = (),
     mandates: Sequence[Mandate] = (),
+    references: Mapping[str, Sequence[Field]] = MappingProxyType({}),
 ) -> Iterator[AttributedLeaf]:
-    """Attribute every scalar argument of ``request``; absent ones (null) carry nothing and are left out."""
+    """Attribute every scalar argument of ``request``; absent ones (null) carry nothing and are left out.
+
+    ``references`` names, by dotted path, the stored fields that were put in for references. They are origins of the
+    best match, and no more than that: whether one suffices depends on its field, as for every other origin.
+    """
     said = index.user_text()
     for leaf in (*request.leaves(), *_data_keys(request, tool)):
         if leaf.value is None or leaf.value == "":
             continue
         spec = spec_for(leaf, tool)
-        attribution = index.attribute(_as_text(leaf.value), spec.kind)
+        attribution = _attribute(leaf, spec.kind, index, references)
         by_user = any(said_so(origin, spec, tool) for origin in attribution.origins)
         sufficient = (
             by_user or _is_safe(leaf, spec, said) or any(in_field(origin, spec) for origin in attribution.origins)
@@ -89,8 +96,18 @@ def _is_declared(leaf: Leaf, tool: ToolSpec) -> bool:
     return True
 
 
-def _as_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _attribute(
+    leaf: Leaf, kind: str, index: AttributionIndex, references: Mapping[str, Sequence[Field]]
+) -> Attribution:
+    """Look the value up; the fields it was put in from come first, if they really hold this value."""
+    text = scalar_text(leaf.value)
+    found = index.attribute(text, kind)
+    fields = [field for field in references.get(leaf.dotted(), ()) if field.text == text]
+    if not fields:
+        return found
+    span = (0, len(text.encode("utf-8", "surrogatepass")))
+    put_in = tuple(Origin(field, span, MatchKind.REFERENCE, whole=True) for field in fields)
+    return Attribution(text, kind, (*put_in, *found.origins))
 
 
 def _cover(

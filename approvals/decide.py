@@ -31,6 +31,7 @@ from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec
 from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
 from checkvalve.filters.index import AttributionIndex
+from checkvalve.filters.origins import Field
 
 MAX_QUESTIONS: Final = 20
 """Questions one task may put to people; beyond it a flood is denied, so that the queue stays readable."""
@@ -41,7 +42,10 @@ ANSWER: Final = ToolSpec(name="answer", effect=Effect.SEND, args={"text": Argume
 
 @dataclass(frozen=True)
 class DecisionContext:
-    """Everything a decision depends on, besides the request. ``protected`` adds the gateway's own paths and hosts."""
+    """Everything a decision depends on, besides the request. ``protected`` adds the gateway's own paths and hosts.
+
+    ``references`` are the fields that were put in for references, by dotted path of the argument's leaf.
+    """
 
     manifest: Manifest
     policy: Policy
@@ -55,6 +59,7 @@ class DecisionContext:
     observed_schema_digest: str | None = None
     protected: Sequence[str] = ()
     detectors: Sequence[Detector] = BUILT_IN
+    references: Mapping[str, Sequence[Field]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +132,9 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
     if wrong := ill_typed(request, spec):
         return _refuse(wrong, context)
     # 3.
-    leaves = list(attribute_leaves(request, spec, context.index, context.endorsements, context.mandates))
+    leaves = list(
+        attribute_leaves(request, spec, context.index, context.endorsements, context.mandates, context.references)
+    )
     # 4.
     facts = compute(
         spec,

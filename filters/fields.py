@@ -55,33 +55,54 @@ def result_fields(
     value: object, *, tool: str, call: str, args: Mapping[str, object], rules: Sequence[FieldRule]
 ) -> Iterator[Field]:
     """Yield one :class:`Field` for every scalar of a result, and for every key that is data rather than a name."""
+    for _, field in scalar_fields(value, tool=tool, call=call, args=args, rules=rules):
+        yield field
+    for path in _data_keys(value, rules):
+        rule = rule_for(rules, path)
+        name = f"{dotted(path[:-1])} (key)".strip()
+        yield Field(source_of(tool, call), name, str(path[-1]), Authority.NONE, Trust.UNTRUSTED, rule.readers)
+
+
+def source_of(tool: str, call: str) -> str:
+    """Return the source that the fields of a result carry."""
+    return f"tool:{tool}/{call}" if call else f"tool:{tool}"
+
+
+def scalar_fields(
+    value: object, *, tool: str, call: str, args: Mapping[str, object], rules: Sequence[FieldRule]
+) -> Iterator[tuple[tuple[Step, ...], Field]]:
+    """Yield every scalar of a result that is not null as a :class:`Field`, with its exact path."""
     echoes = {words(str(item)) for _, item in leaves(args) if item is not None and not isinstance(item, bool)}
-    source = f"tool:{tool}/{call}" if call else f"tool:{tool}"
+    source = source_of(tool, call)
     for path, item in leaves(value):
         if item is None:
             continue
-        text = item if isinstance(item, str) else str(item).lower() if isinstance(item, bool) else str(item)
+        text = scalar_text(item)
         rule = rule_for(rules, path)
         record = next(
             (dotted(path[:end]) for end in range(len(path) - 1, -1, -1) if end == 0 or not isinstance(path[end], int)),
             "",
         )
-        yield Field(
-            source=source,
-            path=dotted(path),
-            text=text,
-            authority=Authority.NONE,
-            trust=rule.trust,
-            readers=rule.readers,
-            kind=rule.kind,
-            record=f"{source}#{record}",
-            names_record=rule.names_record,
-            echo=words(text) in echoes,
+        yield (
+            path,
+            Field(
+                source=source,
+                path=dotted(path),
+                text=text,
+                authority=Authority.NONE,
+                trust=rule.trust,
+                readers=rule.readers,
+                kind=rule.kind,
+                record=f"{source}#{record}",
+                names_record=rule.names_record,
+                echo=words(text) in echoes,
+            ),
         )
-    for path in _data_keys(value, rules):
-        rule = rule_for(rules, path)
-        name = f"{dotted(path[:-1])} (key)".strip()
-        yield Field(source, name, str(path[-1]), Authority.NONE, Trust.UNTRUSTED, rule.readers)
+
+
+def scalar_text(value: object) -> str:
+    """Return a scalar as the text under which it is indexed and looked up."""
+    return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _data_keys(value: object, rules: Sequence[FieldRule]) -> Iterator[tuple[Step, ...]]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from checkvalve.approvals.decide import Decision, DecisionContext, decide
@@ -22,6 +22,7 @@ from checkvalve.approvals.verdicts import Deny, Verdict
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import CLEAN, UNKNOWN, Authority, Label, Readers, Source, Trust, join, user_label
+from checkvalve.filters.origins import Field, FieldRule
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.readings import MAX_CHUNK, checked_arguments, chunks, clean, readable
 from checkvalve.graphs.services import Services
@@ -31,9 +32,16 @@ _USED: Final = frozenset(
 )
 
 
+EXTRACTION: Final = "reader/extraction"
+"""The tool whose results the reader's answers count as: nobody declares it, so it is never trusted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call as a framework hands it over. ``turn`` names the model's message that proposed it."""
+    """One call as a framework hands it over. ``turn`` names the model's message that proposed it.
+
+    ``references`` are the stored fields that were put in for references, by dotted path of the argument.
+    """
 
     tool: str
     args: Mapping[str, object]
@@ -41,6 +49,7 @@ class Call:
     server: str = ""
     turn: str = ""
     schema_digest: str | None = None
+    references: Mapping[str, Sequence[Field]] = field(default_factory=dict)
 
 
 class GuardSession:
@@ -119,6 +128,11 @@ class GuardSession:
             }
             self._store(f"{key}/{number}", "result", item, self._label_of(spec))
 
+    def extraction(self, key: str, values: JSON, source: str, readers: Readers) -> None:
+        """Take in what the reader made of content from ``source``: untrusted, and for the readers of that content."""
+        label = Label(Trust.UNTRUSTED, Authority.NONE, readers, frozenset({Source("model", source)}))
+        self._store(key, "extraction", {"source": source, "value": values}, label)
+
     def propose(self, call: Call, refuse: Deny | None = None) -> Proposal:
         """Decide ``call`` and record the verdict; ``refuse`` is a verdict that the surface has already reached.
 
@@ -187,6 +201,7 @@ class GuardSession:
             questions_so_far=sum(row.verdict_name == "review" for row in rows),
             observed_schema_digest=call.schema_digest,
             protected=services.protected,
+            references=call.references,
         )
         return decide(request, context)
 
@@ -215,7 +230,7 @@ class GuardSession:
                 continue
             if item.seq not in self._above:
                 self._known.add(item.key.rpartition("/")[0] or item.key)
-                self._apply(item.kind, value)
+                self._apply(item.key, item.kind, value, item.label)
                 if item.kind != "delivered":
                     self._label = self._label.join(item.label)
             if waiting:
@@ -224,12 +239,15 @@ class GuardSession:
                 self._floor = item.seq
                 self._above.discard(item.seq)
 
-    def _apply(self, kind: str, value: Mapping[str, JSON]) -> None:
+    def _apply(self, key: str, kind: str, value: Mapping[str, JSON], label: Label) -> None:
         if kind == "words":
             authority = Authority[str(value["authority"])]
             self._index.add_words(str(value["text"]), authority=authority, uri=str(value["uri"]))
         elif kind == "delivered":
             self._delivered.add(str(value["mark"]))
+        elif kind == "extraction":
+            rules = [FieldRule("**", readers=label.readers)]
+            self._index.add_result(value["value"], tool=EXTRACTION, call=key, args={}, rules=rules)
         elif kind == "result":
             manifest = self._services.manifest
             spec = manifest.find(str(value["tool"]), str(value["server"])) if value["declared"] else None
@@ -265,4 +283,4 @@ def refusal(error: HostileInputError) -> Deny:
     return Deny("hostile-input", error.code, "give well-formed arguments of reasonable size")
 
 
-__all__ = ["Call", "GuardSession", "refusal", "turn_suffix"]
+__all__ = ["EXTRACTION", "Call", "GuardSession", "refusal", "turn_suffix"]
