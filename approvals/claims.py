@@ -105,11 +105,14 @@ class Claims:
         Raises:
             OutcomeUnknownError: the store did not take it. The attempt will be found as unknown, never tried again.
         """
-        try:
-            with self._queue.store.write() as connection:
-                proposal = attempts.finish(connection, claim.attempt, ending, at=self._queue.clock())
-                self._step("record:written")
+
+        def write(connection: sa.Connection) -> Proposal:
+            proposal = attempts.finish(connection, claim.attempt, ending, at=self._queue.clock())
+            self._step("record:written")
             return proposal
+
+        try:
+            return self._queue.store.change(write)  # written twice it is still recorded once: see `finish`
         except StoreError as error:
             raise OutcomeUnknownError(
                 f"the call of proposal {claim.proposal.id} was made, but its end could not be recorded",

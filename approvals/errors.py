@@ -97,3 +97,15 @@ class DigestError(QueueError):
 
 class OutcomeUnknownError(ApprovalError):
     """Raise it from an effect that started and cannot say how it ended: the call becomes ``unknown``, never a retry."""
+
+
+class LeaseHeldError(QueueError):
+    """Another run is at work on this thread."""
+
+    code = "lease_held"
+
+
+class LeaseLostError(QueueError):
+    """The lease of this run is over, or somebody else has taken it: stop, and save nothing more."""
+
+    code = "lease_lost"

@@ -14,20 +14,23 @@ _ADVISORY_LOCK: Final = 0x636865636B  # "check": one migration at a time on a se
 _VERSION_TABLE: Final = "alembic_version"
 
 
-def is_current(connection: sa.Connection) -> bool:
-    """Say whether the database has exactly the tables that this version uses.
+NEWEST: Final = SCHEMA_REVISION
+
+
+def revision(connection: sa.Connection) -> str | None:
+    """Return which tables the database has: those of which migration, or None when it has none at all.
 
     Raises:
         StoreVersionError: another program's tables are in it.
     """
     tables = set(sa.inspect(connection).get_table_names())
     if _VERSION_TABLE in tables:
-        return bool(connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar() == SCHEMA_REVISION)
+        return str(connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar())
     if tables:
         raise StoreVersionError(
             "this database belongs to another program", remedy="give Checkvalve a database of its own"
         )
-    return False
+    return None
 
 
 def upgrade(connection: sa.Connection) -> None:
@@ -42,7 +45,7 @@ def upgrade(connection: sa.Connection) -> None:
 
     if connection.dialect.name == "postgresql":
         connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
-    if is_current(connection):
+    if revision(connection) == NEWEST:
         return  # another process was faster
     config = Config()
     config.set_main_option("script_location", _MIGRATIONS)

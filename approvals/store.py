@@ -1,26 +1,29 @@
 """The one store: short transactions over SQLAlchemy Core, and every database error turned into one with a remedy.
 
-Guarantees: a write transaction holds the database's write lock from its first statement, so what it read is still so
-when it commits; a commit that returned is on disk; nothing is ever deleted or overwritten to make an opening succeed.
+Guarantees: write transactions pass one after the other, so what one read is still so when it commits; a commit that
+returned is on disk; nothing is ever deleted or overwritten to make an opening succeed. This holds in one SQLite file
+(``sqlite_file``) and on a PostgreSQL server (``postgres``) alike.
 """
 
 from __future__ import annotations
 
 import os
-import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import schema, sqlite_file
-from checkvalve.approvals.errors import StoreBusyError, StoreCorruptError, StoreError, StoreUnreachableError
+from checkvalve.approvals import postgres, schema, sqlite_file
+from checkvalve.approvals.errors import StoreBusyError, StoreUnreachableError
+from checkvalve.approvals.faults import translated
 
-_CORRUPT: Final = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_MISMATCH")
-_BUSY: Final = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")
+_PAUSES: Final = (0.05, 0.5, 2.0)  # seconds between tries: a lost race, a lost connection, a server that starts again
+
+T = TypeVar("T")
 
 
 class Store:
@@ -45,26 +48,32 @@ class Store:
         """
         parsed = _parse(url)
         path = Path(parsed.database) if parsed.get_backend_name() == "sqlite" and parsed.database else None
-        with _translated():
+        with translated():
             if path is not None:
                 sqlite_file.prepare(path, create=create)
                 sqlite_file.use_wal(path)
-        engine = sqlite_file.engine_for(parsed) if path is not None else sa.create_engine(parsed, hide_parameters=True)
+        engine = postgres.engine_for(parsed) if path is None else sqlite_file.engine_for(parsed)
         store = cls(engine, path)
         try:
-            store._check()
+            store._check(create=create)
         except BaseException:
             store.close()
             raise
         return store
 
-    def _check(self) -> None:
+    def _check(self, *, create: bool) -> None:
         with self.read() as connection:
             if self._path is not None:
                 sqlite_file.check_pages(connection, self._path)
-            current = schema.is_current(connection)
-        if not current:
-            with self.write() as connection:
+            else:
+                postgres.check_server(connection)
+            found = schema.revision(connection)
+        if found is None and self._path is None and not create:
+            raise StoreUnreachableError(
+                "this database has no tables of Checkvalve", remedy="check the store's address in the settings"
+            )
+        if found != schema.NEWEST:
+            with self._begin(write=True, lock=False) as connection:  # the row to lock may not be there yet
                 schema.upgrade(connection)
 
     @property
@@ -84,11 +93,28 @@ class Store:
         with self._begin(write=True) as connection:
             yield connection
 
+    def change(self, work: Callable[[sa.Connection], T]) -> T:
+        """Run ``work`` in a write transaction, and a few times more where the database was busy or went away.
+
+        Only for work that may be repeated: a commit whose answer was lost can have happened all the same.
+        """
+        for pause in _PAUSES:
+            try:
+                with self.write() as connection:
+                    return work(connection)
+            except (StoreBusyError, StoreUnreachableError):
+                time.sleep(pause)
+        with self.write() as connection:
+            return work(connection)
+
     @contextmanager
-    def _begin(self, *, write: bool) -> Iterator[sa.Connection]:
+    def _begin(self, *, write: bool, lock: bool = True) -> Iterator[sa.Connection]:
         self._leave_parent()
-        with _translated(), self._engine.connect() as plain:
-            connection = plain.execution_options(checkvalve_write=write)
+        options = {"checkvalve_write": write, "checkvalve_lock": write and lock}
+        if self._path is None:
+            options |= postgres.options(write=write)
+        with translated(), self._engine.connect() as plain:
+            connection = plain.execution_options(**options)
             with connection.begin():
                 yield connection
 
@@ -117,7 +143,8 @@ def _parse(url: str) -> sa.URL:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError as error:
         raise StoreUnreachableError(
-            "the store's address is not a database URL", remedy="write sqlite:////path/to/file.db"
+            "the store's address is not a database URL",
+            remedy="write sqlite:////path/to/file.db or postgresql+psycopg://…",
         ) from error
     backend = parsed.get_backend_name()
     if backend == "sqlite" and parsed.database in {None, "", ":memory:"}:
@@ -127,34 +154,3 @@ def _parse(url: str) -> sa.URL:
     if backend not in {"sqlite", "postgresql"}:
         raise StoreUnreachableError(f"a {backend} database is not supported", remedy="use SQLite or PostgreSQL")
     return parsed
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except sa.exc.IntegrityError:
-        raise  # a constraint did its work; the caller knows which
-    except sa.exc.DBAPIError as error:
-        raise _as_store_error(error.orig) from error
-    except sqlite3.Error as error:
-        raise _as_store_error(error) from error
-    except sa.exc.TimeoutError as error:
-        raise StoreBusyError("every connection to the database is in use", remedy="try again in a moment") from error
-
-
-def _as_store_error(error: BaseException | None) -> StoreError:
-    name = getattr(error, "sqlite_errorname", "") or ""
-    if name.startswith(_BUSY):
-        return StoreBusyError(
-            "another process holds the database", remedy="try again; if it stays, end the process that holds it"
-        )
-    if name.startswith(_CORRUPT):
-        return StoreCorruptError(
-            "the database is damaged or not a Checkvalve database",
-            remedy="nothing was changed; restore a backup, or move the file away to start an empty one",
-        )
-    detail = name or type(error).__name__
-    return StoreUnreachableError(
-        f"the database cannot be used ({detail})", remedy="check disk space, permissions and the address"
-    )

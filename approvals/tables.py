@@ -9,7 +9,9 @@ from typing import Final
 
 import sqlalchemy as sa
 
-SCHEMA_REVISION: Final = "0001"
+from checkvalve.approvals.columns import Words
+
+SCHEMA_REVISION: Final = "0002"
 """The newest migration. Kept here so that opening an up-to-date database needs no Alembic."""
 
 metadata = sa.MetaData()
@@ -17,31 +19,31 @@ metadata = sa.MetaData()
 proposals = sa.Table(
     "proposals",
     metadata,
-    sa.Column("id", sa.String(36), primary_key=True),
-    sa.Column("thread", sa.Text, nullable=False),
-    sa.Column("call_id", sa.Text, nullable=False),
-    sa.Column("requester", sa.Text, nullable=False),
-    sa.Column("server", sa.Text, nullable=False),
-    sa.Column("tool", sa.Text, nullable=False),
+    sa.Column("id", Words(36), primary_key=True),
+    sa.Column("thread", Words(), nullable=False),
+    sa.Column("call_id", Words(), nullable=False),
+    sa.Column("requester", Words(), nullable=False),
+    sa.Column("server", Words(), nullable=False),
+    sa.Column("tool", Words(), nullable=False),
     sa.Column("canonical", sa.LargeBinary, nullable=False),  # the bytes that were decided, shown and will run
-    sa.Column("digest", sa.String(71), nullable=False),
-    sa.Column("mode", sa.String(8), nullable=False),
-    sa.Column("idempotency", sa.String(8), nullable=False),
-    sa.Column("verdict", sa.String(8), nullable=False),
-    sa.Column("rule", sa.Text, nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("remedy", sa.Text, nullable=False),
-    sa.Column("decision", sa.Text, nullable=False),  # the Decision as JSON, exactly what reviewers are shown
-    sa.Column("endorsable", sa.Text, nullable=False),  # the endorsements a yes would store, as JSON
-    sa.Column("state", sa.String(20), nullable=False),
+    sa.Column("digest", Words(71), nullable=False),
+    sa.Column("mode", Words(8), nullable=False),
+    sa.Column("idempotency", Words(8), nullable=False),
+    sa.Column("verdict", Words(8), nullable=False),
+    sa.Column("rule", Words(), nullable=False),
+    sa.Column("reason", Words(), nullable=False),
+    sa.Column("remedy", Words(), nullable=False),
+    sa.Column("decision", Words(), nullable=False),  # the Decision as JSON, exactly what reviewers are shown
+    sa.Column("endorsable", Words(), nullable=False),  # the endorsements a yes would store, as JSON
+    sa.Column("state", Words(20), nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("updated_at", sa.BigInteger, nullable=False),
     sa.Column("decide_by", sa.BigInteger, nullable=False),
     sa.Column("execute_by", sa.BigInteger, nullable=True),
-    sa.Column("decided_by", sa.Text, nullable=False),  # who made the last move: a rule, a reviewer, the clock
-    sa.Column("code", sa.Text, nullable=False),  # why the last move was made, a stable word
-    sa.Column("note", sa.Text, nullable=False),  # the reviewer's own words
+    sa.Column("decided_by", Words(), nullable=False),  # who made the last move: a rule, a reviewer, the clock
+    sa.Column("code", Words(), nullable=False),  # why the last move was made, a stable word
+    sa.Column("note", Words(), nullable=False),  # the reviewer's own words
     sa.Column("self_approved", sa.Boolean(create_constraint=False), nullable=False),
     sa.Index("ix_proposals_thread", "thread", "call_id"),
     sa.Index("ix_proposals_state", "state", "created_at"),
@@ -50,9 +52,9 @@ proposals = sa.Table(
 grants = sa.Table(
     "grants",
     metadata,
-    sa.Column("proposal_id", sa.String(36), sa.ForeignKey("proposals.id"), primary_key=True),  # so: one, ever
-    sa.Column("digest", sa.String(71), nullable=False),
-    sa.Column("issued_by", sa.Text, nullable=False),  # rule:<id>, reviewer:<name> or observe
+    sa.Column("proposal_id", Words(36), sa.ForeignKey("proposals.id"), primary_key=True),  # so: one, ever
+    sa.Column("digest", Words(71), nullable=False),
+    sa.Column("issued_by", Words(), nullable=False),  # rule:<id>, reviewer:<name> or observe
     sa.Column("issued_at", sa.BigInteger, nullable=False),
     sa.Column("execute_by", sa.BigInteger, nullable=False),
     sa.Column("used_at", sa.BigInteger, nullable=True),
@@ -61,30 +63,30 @@ grants = sa.Table(
 attempts = sa.Table(
     "attempts",
     metadata,
-    sa.Column("proposal_id", sa.String(36), sa.ForeignKey("proposals.id"), primary_key=True),  # so: one, ever
+    sa.Column("proposal_id", Words(36), sa.ForeignKey("proposals.id"), primary_key=True),  # so: one, ever
     sa.Column("fence", sa.Integer, nullable=False),
-    sa.Column("idempotency_key", sa.String(36), nullable=False),
-    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("idempotency_key", Words(36), nullable=False),
+    sa.Column("owner", Words(), nullable=False),
     sa.Column("lease_until", sa.BigInteger, nullable=False),
     sa.Column("started_at", sa.BigInteger, nullable=False),
     sa.Column("finished_at", sa.BigInteger, nullable=True),
-    sa.Column("result", sa.Text, nullable=True),
-    sa.Column("error", sa.Text, nullable=True),
+    sa.Column("result", Words(), nullable=True),
+    sa.Column("error", Words(), nullable=True),
 )
 
 endorsements = sa.Table(
     "endorsements",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("thread", sa.Text, nullable=False),
-    sa.Column("value_digest", sa.String(71), nullable=False),
-    sa.Column("value", sa.Text, nullable=False),
-    sa.Column("source", sa.Text, nullable=False),
-    sa.Column("role", sa.Text, nullable=False),
-    sa.Column("tool", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("proposal_id", sa.String(36), sa.ForeignKey("proposals.id"), nullable=False),
-    sa.Column("endorsed_by", sa.Text, nullable=False),
+    sa.Column("thread", Words(), nullable=False),
+    sa.Column("value_digest", Words(71), nullable=False),
+    sa.Column("value", Words(), nullable=False),
+    sa.Column("source", Words(), nullable=False),
+    sa.Column("role", Words(), nullable=False),
+    sa.Column("tool", Words(), nullable=False),
+    sa.Column("kind", Words(), nullable=False),
+    sa.Column("proposal_id", Words(36), sa.ForeignKey("proposals.id"), nullable=False),
+    sa.Column("endorsed_by", Words(), nullable=False),
     sa.Column("endorsed_at", sa.BigInteger, nullable=False),
     sa.UniqueConstraint("thread", "value_digest", "source", "role", "tool", "kind", name="uq_endorsements_key"),
 )
@@ -92,10 +94,10 @@ endorsements = sa.Table(
 reviewers = sa.Table(
     "reviewers",
     metadata,
-    sa.Column("name", sa.Text, primary_key=True),  # folded: two spellings are one person
-    sa.Column("selector", sa.String(16), nullable=False, unique=True),  # the public half of the token
-    sa.Column("token_hash", sa.Text, nullable=False),  # argon2 of the secret half
-    sa.Column("added_by", sa.Text, nullable=False),
+    sa.Column("name", Words(), primary_key=True),  # folded: two spellings are one person
+    sa.Column("selector", Words(16), nullable=False, unique=True),  # the public half of the token
+    sa.Column("token_hash", Words(), nullable=False),  # argon2 of the secret half
+    sa.Column("added_by", Words(), nullable=False),
     sa.Column("added_at", sa.BigInteger, nullable=False),
     sa.Column("disabled_at", sa.BigInteger, nullable=True),
 )
@@ -103,12 +105,12 @@ reviewers = sa.Table(
 content = sa.Table(
     "content",
     metadata,
-    sa.Column("id", sa.String(32), primary_key=True),
-    sa.Column("thread", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("value", sa.Text, nullable=False),  # JSON text, so that any string survives any database
+    sa.Column("id", Words(32), primary_key=True),
+    sa.Column("thread", Words(), nullable=False),
+    sa.Column("kind", Words(), nullable=False),
+    sa.Column("value", Words(), nullable=False),  # JSON text, so that any string survives any database
     sa.Column("size", sa.Integer, nullable=False),
-    sa.Column("label", sa.Text, nullable=False),
+    sa.Column("label", Words(), nullable=False),
     sa.Column("stored_at", sa.BigInteger, nullable=False),
 )
 
@@ -116,12 +118,12 @@ history = sa.Table(
     "history",
     metadata,
     sa.Column("seq", sa.Integer, primary_key=True, autoincrement=True),
-    sa.Column("thread", sa.Text, nullable=False),
-    sa.Column("key", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("value_digest", sa.String(71), nullable=False),
-    sa.Column("value", sa.Text, nullable=False),
-    sa.Column("label", sa.Text, nullable=False),
+    sa.Column("thread", Words(), nullable=False),
+    sa.Column("key", Words(), nullable=False),
+    sa.Column("kind", Words(), nullable=False),
+    sa.Column("value_digest", Words(71), nullable=False),
+    sa.Column("value", Words(), nullable=False),
+    sa.Column("label", Words(), nullable=False),
     sa.Column("stored_at", sa.BigInteger, nullable=False),
     sa.UniqueConstraint("thread", "key", "value_digest", name="uq_history_item"),
 )
@@ -131,11 +133,11 @@ events = sa.Table(
     metadata,
     sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("at", sa.BigInteger, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("subject", sa.Text, nullable=False),
-    sa.Column("body", sa.Text, nullable=False),
-    sa.Column("prev", sa.String(71), nullable=False),
-    sa.Column("hash", sa.String(71), nullable=False),
+    sa.Column("kind", Words(), nullable=False),
+    sa.Column("subject", Words(), nullable=False),
+    sa.Column("body", Words(), nullable=False),
+    sa.Column("prev", Words(71), nullable=False),
+    sa.Column("hash", Words(71), nullable=False),
     sa.Index("ix_events_subject", "subject", "seq"),
 )
 
@@ -144,5 +146,14 @@ audit_head = sa.Table(
     metadata,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),  # one row: every append passes through it
     sa.Column("seq", sa.BigInteger, nullable=False),
-    sa.Column("hash", sa.String(71), nullable=False),
+    sa.Column("hash", Words(71), nullable=False),
+)
+
+leases = sa.Table(
+    "leases",
+    metadata,
+    sa.Column("thread", Words(), primary_key=True),
+    sa.Column("owner", Words(), nullable=False),  # empty when nobody holds it; the row stays, so that fences only grow
+    sa.Column("fence", sa.BigInteger, nullable=False),
+    sa.Column("until", sa.BigInteger, nullable=False),
 )

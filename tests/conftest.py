@@ -10,20 +10,22 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.databases import KINDS, Databases, Server, programs, running_server
+
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 OPTIONAL_MATERIAL = "shared/"  # a skip whose reason names this folder is fine anywhere
 
-NEEDS = {  # marker: what to find (a command, or "import X"), and the line that brings it
+NEEDS = {  # marker: what to find (a command, "import X", or the server), and the line that brings it
     "agentdojo": ("import agentdojo", "pip install -e '.[agentdojo]'"),
     "browser": ("chromium", "scripts/system-packages browser"),
-    "postgres": ("pg_ctlcluster", "scripts/system-packages postgres"),
+    "postgres": ("postgres server", "scripts/system-packages postgres and pip install -e '.[postgres]'"),
     "sandbox": ("bwrap", "scripts/system-packages sandbox"),
 }
 
@@ -33,8 +35,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if IN_CI else "d
 
 
 def _present(need: str) -> bool:
+    if need == "postgres server":
+        return (
+            programs() is not None and _present("import psycopg") and _present("import langgraph.checkpoint.postgres")
+        )
     if need.startswith("import "):
-        return importlib.util.find_spec(need.removeprefix("import ")) is not None
+        try:
+            return importlib.util.find_spec(need.removeprefix("import ")) is not None
+        except ModuleNotFoundError:  # not even the package that it would be in
+            return False
     return shutil.which(need) is not None
 
 
@@ -76,3 +85,19 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 def root() -> Path:
     """Return the repository's top folder."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """Start a PostgreSQL server for the tests of this process."""
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture(params=KINDS)
+def databases(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databases]:
+    """Run the test once for each kind of database, and make databases of that kind."""
+    server = request.getfixturevalue("postgres_server") if request.param == "postgres" else None
+    made = Databases(request.param, tmp_path, server)
+    yield made
+    made.remove()

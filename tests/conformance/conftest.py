@@ -1,23 +1,20 @@
-"""Every database that the store supports passes the same suite: a new one is a new entry of ``DATABASES``."""
+"""Every database that the store supports passes the same suite; ``tests.databases.KINDS`` names them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from checkvalve.approvals.store import Store
 from tests.approvals.made import Desk, HandClock
+from tests.databases import Databases
 
-DATABASES = ("sqlite",)
 
-
-@pytest.fixture(params=DATABASES)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Return the address of an empty database of each kind."""
-    assert request.param == "sqlite"
-    return f"sqlite:///{tmp_path}/store.db"
+@pytest.fixture
+def url(databases: Databases) -> str:
+    """Return the address of an empty database."""
+    return databases.make(ready=True)
 
 
 @pytest.fixture
