@@ -7,7 +7,7 @@ SQLite keeps text as it is.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -26,21 +26,27 @@ def unescape(text: str) -> str:
     return text.replace(_NUL, "\x00").replace(_ITSELF, _MARK)
 
 
-class Words(sa.types.TypeDecorator[str]):
-    """A text column, of at most ``length`` characters where one is given, that keeps every string."""
+class _AnyText(sa.types.TypeDecorator[str]):
+    """Writes text in the form that the database can keep, and reads it back."""
 
-    impl = sa.String
+    impl = sa.Text
     cache_ok = True
 
-    def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
-        """Return the plain type: one of limited length only where a length was given."""
-        length = getattr(self.impl_instance, "length", None)
-        return dialect.type_descriptor(sa.Text() if length is None else sa.String(length))
-
     def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        """Write the text in the form that this database can keep."""
         return escape(value) if value is not None and dialect.name == "postgresql" else value
 
     def process_result_value(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        """Read it back."""
         return unescape(value) if value is not None and dialect.name == "postgresql" else value
+
+
+class Words(_AnyText):
+    """A column of text of any length."""
+
+    cache_ok = True
+
+
+class Name(_AnyText):
+    """A column of text of a limited length, for words of our own: ``Name(36)``. What it is compared with may be any."""
+
+    impl = sa.String
+    cache_ok = True

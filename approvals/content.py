@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from checkvalve.approvals.canonical import digest_bytes
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.errors import QueueError, StoreCorruptError
+from checkvalve.approvals.requests import MAX_NAME
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import content, history
 from checkvalve.filters.errors import UnknownReferenceError
@@ -25,6 +26,7 @@ from checkvalve.filters.strictjson import JSON
 from checkvalve.filters.tainted import Reference, Tainted
 
 _ID_BYTES: Final = 16  # drawn, so that a handle says nothing of the content, not even that two are equal
+_MAX_KEY: Final = 1_000  # bytes: an index of PostgreSQL keeps less than 2,704 in a row, the thread's name included
 _SOURCE_FIELDS: Final = ("kind", "uri", "author", "channel", "observed_at")
 
 
@@ -117,13 +119,16 @@ class SqlContentStore:
         """Add one item to a thread's history and return its number. Adding it again changes nothing.
 
         Raises:
-            QueueError: the value is not JSON.
+            QueueError: the value is not JSON, or the thread's name is too long to be one.
         """
+        if len(thread) > MAX_NAME:
+            raise QueueError("this name of a thread is too long", remedy=f"at most {MAX_NAME} characters")
         try:
             text = json.dumps(value, allow_nan=False, sort_keys=True)
         except (ValueError, TypeError, RecursionError):
             raise QueueError("only JSON values can enter a thread's history", remedy="pass the parsed value") from None
-        row = {"thread": thread, "key": key, "kind": kind, "value_digest": digest_bytes(text.encode()), "value": text}
+        found = digest_bytes(text.encode())
+        row = {"thread": thread, "key": _short(key), "kind": kind, "value_digest": found, "value": text}
         same = [history.c[name] == row[name] for name in ("thread", "key", "value_digest")]
         with self._store.write() as connection:
             known = connection.execute(sa.select(history.c.seq).where(*same)).scalar()
@@ -141,6 +146,13 @@ class SqlContentStore:
         return [
             HistoryItem(row.seq, row.key, row.kind, _stored_value(row.value), _stored_label(row.label)) for row in rows
         ]
+
+
+def _short(key: str) -> str:
+    """Return ``key``, or its digest where a database could not keep or index it. Equal keys stay equal."""
+    plain = key.encode("utf-8", "surrogatepass")
+    kept = len(plain) <= _MAX_KEY and plain.decode("utf-8", "ignore") == key
+    return key if kept else digest_bytes(plain)
 
 
 def _stored_value(text: str) -> JSON:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -14,12 +15,22 @@ from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.tables import endorsements
 from checkvalve.filters.strictjson import JSON
 
-_KEY = ("thread", "value_digest", "source", "role", "tool", "kind")
+MAX_SOURCE: Final = 900
+"""Bytes of a source's name: its path follows keys in untrusted data, and an index has limits."""
+_KEY: Final = ("thread", "value_digest", "source", "role", "tool", "kind")
 
 
 def offered(decision: Decision) -> list[dict[str, str]]:
-    """Return what a yes to this decision would accept, as it is stored beside the proposal."""
-    return [asdict(item) for item in decision.endorsable]
+    """Return what a yes to this decision would accept, as it is stored beside the proposal.
+
+    What has a longer name than :data:`MAX_SOURCE` is not offered: a yes is for the one call then.
+    """
+    return [asdict(item) for item in decision.endorsable if _fits(item.source)]
+
+
+def _fits(source: str) -> bool:
+    plain = source.encode("utf-8", "surrogatepass")
+    return len(plain) <= MAX_SOURCE and plain.decode("utf-8", "ignore") == source
 
 
 def store(connection: sa.Connection, proposal: Proposal, *, by: str, at: int) -> None:

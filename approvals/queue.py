@@ -12,18 +12,20 @@ from typing import Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import endorsing, moves
+from checkvalve.approvals import audit, endorsing, moves
 from checkvalve.approvals.clock import Clock, micros, system_clock
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.errors import ConflictError, DigestError, NotAllowedError
 from checkvalve.approvals.intake import Intake
 from checkvalve.approvals.records import Proposal, State, from_row
+from checkvalve.approvals.render import short
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.reviewers import Reviewer, Reviewers, folded
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.toolspec import Idempotency
+from checkvalve.filters.strictjson import JSON
 
 DECIDE_WITHIN: Final = timedelta(hours=24)
 """How long a question stays open: a person away for a day finds it expired, not an agent acting on old facts."""
@@ -198,6 +200,16 @@ class Queue:
         with self.store.write() as connection:
             proposal = moves.load(connection, proposal_id)
             return moves.move(connection, proposal, State.INVALIDATED, at=self.clock(), by="gateway", code=code)
+
+    def note_refusal(self, thread: str, tool: str, code: str, *, enforced: bool = True) -> None:
+        """Log a call that was refused before it could be recorded as a proposal, since its form is hostile.
+
+        ``code`` is a word of ours; the names are the caller's, so they are kept short and visible. ``enforced`` is
+        false where nothing is stopped: then the log says that the call ran without a record.
+        """
+        body: dict[str, JSON] = {"thread": short(thread), "tool": short(tool), "code": code, "enforced": enforced}
+        with self.store.write() as connection:
+            audit.append(connection, at=self.clock(), kind="call.refused", body=body)
 
     def endorsements(self, thread: str) -> Endorsements:
         """Return the data that people accepted in this thread: the same is not asked twice."""

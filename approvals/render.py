@@ -15,6 +15,8 @@ HEAD_BYTES: Final = 2_000
 """Bytes of a long value that are shown from its start: a page of text."""
 TAIL_BYTES: Final = 1_000
 """Bytes shown from its end, where attacks on truncation put their payload."""
+MAX_SHORT: Final = 200
+"""Bytes of a name in a line of a log: as long as the names that a call may have."""
 MAX_COMBINING: Final = 4
 """Combining marks in a row; no language needs more, and piles of them cover the lines around."""
 MAX_BREAKS: Final = 40
@@ -90,6 +92,12 @@ def block(text: str, *, full: bool = False) -> str:
     if not left_out:
         return shown
     return f"{shown}\n{_OPEN}{left_out:,} bytes not shown here; --full shows them{_CLOSE}\n{_broken(neutralise(end))}"
+
+
+def short(text: str, *, limit: int = MAX_SHORT) -> str:
+    """Return a name for one line of a log: neutralised, and cut with a count of what is missing."""
+    start, left_out, _ = clip(text, head=limit, tail=0)
+    return neutralise(start) + (f"{_OPEN}{left_out:,} bytes more{_CLOSE}" if left_out else "")
 
 
 def _broken(shown: str) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals.columns import Words
+from checkvalve.approvals.columns import Name, Words
 
 SCHEMA_REVISION: Final = "0002"
 """The newest migration. Kept here so that opening an up-to-date database needs no Alembic."""
@@ -19,23 +19,23 @@ metadata = sa.MetaData()
 proposals = sa.Table(
     "proposals",
     metadata,
-    sa.Column("id", Words(36), primary_key=True),
+    sa.Column("id", Name(36), primary_key=True),
     sa.Column("thread", Words(), nullable=False),
     sa.Column("call_id", Words(), nullable=False),
     sa.Column("requester", Words(), nullable=False),
     sa.Column("server", Words(), nullable=False),
     sa.Column("tool", Words(), nullable=False),
     sa.Column("canonical", sa.LargeBinary, nullable=False),  # the bytes that were decided, shown and will run
-    sa.Column("digest", Words(71), nullable=False),
-    sa.Column("mode", Words(8), nullable=False),
-    sa.Column("idempotency", Words(8), nullable=False),
-    sa.Column("verdict", Words(8), nullable=False),
+    sa.Column("digest", Name(71), nullable=False),
+    sa.Column("mode", Name(8), nullable=False),
+    sa.Column("idempotency", Name(8), nullable=False),
+    sa.Column("verdict", Name(8), nullable=False),
     sa.Column("rule", Words(), nullable=False),
     sa.Column("reason", Words(), nullable=False),
     sa.Column("remedy", Words(), nullable=False),
     sa.Column("decision", Words(), nullable=False),  # the Decision as JSON, exactly what reviewers are shown
     sa.Column("endorsable", Words(), nullable=False),  # the endorsements a yes would store, as JSON
-    sa.Column("state", Words(20), nullable=False),
+    sa.Column("state", Name(20), nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("updated_at", sa.BigInteger, nullable=False),
@@ -52,8 +52,8 @@ proposals = sa.Table(
 grants = sa.Table(
     "grants",
     metadata,
-    sa.Column("proposal_id", Words(36), sa.ForeignKey("proposals.id"), primary_key=True),  # so: one, ever
-    sa.Column("digest", Words(71), nullable=False),
+    sa.Column("proposal_id", Name(36), sa.ForeignKey("proposals.id"), primary_key=True),  # so: one, ever
+    sa.Column("digest", Name(71), nullable=False),
     sa.Column("issued_by", Words(), nullable=False),  # rule:<id>, reviewer:<name> or observe
     sa.Column("issued_at", sa.BigInteger, nullable=False),
     sa.Column("execute_by", sa.BigInteger, nullable=False),
@@ -63,9 +63,9 @@ grants = sa.Table(
 attempts = sa.Table(
     "attempts",
     metadata,
-    sa.Column("proposal_id", Words(36), sa.ForeignKey("proposals.id"), primary_key=True),  # so: one, ever
+    sa.Column("proposal_id", Name(36), sa.ForeignKey("proposals.id"), primary_key=True),  # so: one, ever
     sa.Column("fence", sa.Integer, nullable=False),
-    sa.Column("idempotency_key", Words(36), nullable=False),
+    sa.Column("idempotency_key", Name(36), nullable=False),
     sa.Column("owner", Words(), nullable=False),
     sa.Column("lease_until", sa.BigInteger, nullable=False),
     sa.Column("started_at", sa.BigInteger, nullable=False),
@@ -79,13 +79,13 @@ endorsements = sa.Table(
     metadata,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
     sa.Column("thread", Words(), nullable=False),
-    sa.Column("value_digest", Words(71), nullable=False),
+    sa.Column("value_digest", Name(71), nullable=False),
     sa.Column("value", Words(), nullable=False),
     sa.Column("source", Words(), nullable=False),
     sa.Column("role", Words(), nullable=False),
     sa.Column("tool", Words(), nullable=False),
     sa.Column("kind", Words(), nullable=False),
-    sa.Column("proposal_id", Words(36), sa.ForeignKey("proposals.id"), nullable=False),
+    sa.Column("proposal_id", Name(36), sa.ForeignKey("proposals.id"), nullable=False),
     sa.Column("endorsed_by", Words(), nullable=False),
     sa.Column("endorsed_at", sa.BigInteger, nullable=False),
     sa.UniqueConstraint("thread", "value_digest", "source", "role", "tool", "kind", name="uq_endorsements_key"),
@@ -95,7 +95,7 @@ reviewers = sa.Table(
     "reviewers",
     metadata,
     sa.Column("name", Words(), primary_key=True),  # folded: two spellings are one person
-    sa.Column("selector", Words(16), nullable=False, unique=True),  # the public half of the token
+    sa.Column("selector", Name(16), nullable=False, unique=True),  # the public half of the token
     sa.Column("token_hash", Words(), nullable=False),  # argon2 of the secret half
     sa.Column("added_by", Words(), nullable=False),
     sa.Column("added_at", sa.BigInteger, nullable=False),
@@ -105,7 +105,7 @@ reviewers = sa.Table(
 content = sa.Table(
     "content",
     metadata,
-    sa.Column("id", Words(32), primary_key=True),
+    sa.Column("id", Name(32), primary_key=True),
     sa.Column("thread", Words(), nullable=False),
     sa.Column("kind", Words(), nullable=False),
     sa.Column("value", Words(), nullable=False),  # JSON text, so that any string survives any database
@@ -121,7 +121,7 @@ history = sa.Table(
     sa.Column("thread", Words(), nullable=False),
     sa.Column("key", Words(), nullable=False),
     sa.Column("kind", Words(), nullable=False),
-    sa.Column("value_digest", Words(71), nullable=False),
+    sa.Column("value_digest", Name(71), nullable=False),
     sa.Column("value", Words(), nullable=False),
     sa.Column("label", Words(), nullable=False),
     sa.Column("stored_at", sa.BigInteger, nullable=False),
@@ -136,8 +136,8 @@ events = sa.Table(
     sa.Column("kind", Words(), nullable=False),
     sa.Column("subject", Words(), nullable=False),
     sa.Column("body", Words(), nullable=False),
-    sa.Column("prev", Words(71), nullable=False),
-    sa.Column("hash", Words(71), nullable=False),
+    sa.Column("prev", Name(71), nullable=False),
+    sa.Column("hash", Name(71), nullable=False),
     sa.Index("ix_events_subject", "subject", "seq"),
 )
 
@@ -146,7 +146,7 @@ audit_head = sa.Table(
     metadata,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),  # one row: every append passes through it
     sa.Column("seq", sa.BigInteger, nullable=False),
-    sa.Column("hash", Words(71), nullable=False),
+    sa.Column("hash", Name(71), nullable=False),
 )
 
 leases = sa.Table(

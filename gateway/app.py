@@ -132,6 +132,7 @@ def build(
         protected=_own_paths(settings, settings_file),
     )
     _announce(gateway)
+    _recover(gateway)
     return gateway
 
 
@@ -163,3 +164,14 @@ def _announce(gateway: Gateway) -> None:
         log.warning("OBSERVE MODE: calls are decided and recorded, and NOTHING IS STOPPED", **known)
     else:
         log.info("gateway ready", **known)
+
+
+def _recover(gateway: Gateway) -> None:
+    """Find calls whose process died in the middle: nobody knows how they ended, so a person has to look."""
+    for proposal in gateway.executor.recover():
+        get_logger().warning(
+            "a call was cut off by a crash: look at its effect, then settle it: checkvalve approvals unknown",
+            approval=proposal.id,
+            tool=proposal.tool,
+            thread=proposal.thread,
+        )

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextvars import ContextVar
 from typing import Any, Final, Literal, TypeAlias
 
 from langchain_core.messages import ToolMessage
@@ -35,6 +34,7 @@ from checkvalve.gateway.conversation import Conversation, UserWords
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.messages import mark_of, unpack
 from checkvalve.gateway.ticket import Ticket, call_of, can_pause, has_started, name_of, thread_and_turn
+from checkvalve.graphs.detached import idempotency_key, keyed
 from checkvalve.graphs.session import refusal
 
 OnReview: TypeAlias = Literal["pause", "return"]
@@ -53,12 +53,6 @@ _RUNNABLE: Final = frozenset(
         State.CONFIRMED_NOT_DONE,
     }
 )
-_KEY: ContextVar[str] = ContextVar("checkvalve_idempotency_key", default="")
-
-
-def idempotency_key() -> str:
-    """Return the key of the call that is running: a tool hands it to a remote side that recognises repeated calls."""
-    return _KEY.get()
 
 
 class ToolGate:
@@ -141,7 +135,7 @@ class ToolGate:
         """Do steps 1 to 3."""
         thread, turn, before = thread_and_turn(request, self._messages_key)
         if not thread:
-            return self._refused(request, Deny("no-thread", "no_thread", "run the agent with a thread_id"))
+            return self._refused(request, "", Deny("no-thread", "no_thread", "run the agent with a thread_id"))
         session = self.conversation.session(thread)
         call = call_of(request, turn, self._servers.get(request.tool_call["name"], ""), self.gateway.manifest)
         session.load(call.turn)
@@ -151,7 +145,7 @@ class ToolGate:
         try:
             proposal = session.propose(call, unregistered)
         except HostileInputError as error:
-            message = self._refused(request, refusal(error))
+            message = self._refused(request, thread, refusal(error))
             session.deliver(mark_of(message))
             return message
         ticket = Ticket(request, session, call, proposal)
@@ -187,26 +181,22 @@ class ToolGate:
         """Do step 6."""
 
         def effect(args: dict[str, JSON], key: str) -> JSON:
-            token = _KEY.set(key)
-            try:
-                return ticket.ran(handler(ticket.start(args)))
-            except GraphBubbleUp as pause:
-                raise ticket.interrupted(pause) from pause
-            finally:
-                _KEY.reset(token)
+            with keyed(key):
+                try:
+                    return ticket.ran(handler(ticket.start(args)))
+                except GraphBubbleUp as pause:
+                    raise ticket.interrupted(pause) from pause
 
         check = ticket.session.revalidation(ticket.call)
         return self.gateway.executor.run(ticket.proposal.id, effect, revalidate=check)
 
     async def _arun(self, ticket: Ticket, handler: AsyncHandler) -> Outcome:
         async def effect(args: dict[str, JSON], key: str) -> JSON:
-            token = _KEY.set(key)
-            try:
-                return ticket.ran(await handler(ticket.start(args)))
-            except GraphBubbleUp as pause:
-                raise ticket.interrupted(pause) from pause
-            finally:
-                _KEY.reset(token)
+            with keyed(key):
+                try:
+                    return ticket.ran(await handler(ticket.start(args)))
+                except GraphBubbleUp as pause:
+                    raise ticket.interrupted(pause) from pause
 
         check = ticket.session.revalidation(ticket.call)
         return await self.gateway.executor.arun(ticket.proposal.id, effect, revalidate=check)
@@ -231,11 +221,13 @@ class ToolGate:
         ticket.session.deliver(mark_of(message))
         return message
 
-    def _refused(self, request: ToolCallRequest, verdict: Deny) -> ToolMessage:
-        """Refuse a call that cannot be recorded as one."""
-        if self.gateway.observing:
+    def _refused(self, request: ToolCallRequest, thread: str, verdict: Deny) -> ToolMessage:
+        """Refuse a call that cannot be recorded as one; the log says that there was one."""
+        observing, tool = self.gateway.observing, request.tool_call["name"]
+        self.gateway.queue.note_refusal(thread, tool, verdict.reason, enforced=not observing)
+        if observing:
             raise _UnrecordableError(verdict.reason)
-        self._log.warning("call.refused", tool=request.tool_call["name"], verdict="deny", code=verdict.reason)
+        self._log.warning("call.refused", tool=tool, verdict="deny", code=verdict.reason)
         return replies.denied(name_of(request), verdict.reason, verdict.rule, verdict.remedy)
 
     def _say(self, ticket: Ticket) -> None:

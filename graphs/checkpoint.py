@@ -1,4 +1,4 @@
-"""Checkpoints that cannot run code: LangGraph's msgpack with a closed list of types, and the SQLite saver over it.
+"""Checkpoints that cannot run code: LangGraph's msgpack with a closed list of types, and the savers over it.
 
 Guarantees: whatever the environment says, nothing is imported or called on loading but the types of :data:`TYPES` and
 those the caller names; a row that holds anything else is refused as a whole (the library would hand on its raw data);
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import ormsgpack
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
@@ -146,3 +147,24 @@ def sqlite_checkpointer(path: Path, extra: Iterable[tuple[str, str]] = ()) -> It
     with closing(connection):
         connection.execute("PRAGMA busy_timeout = 10000")  # several processes may resume; the saver sets none itself
         yield SqliteSaver(connection, serde=StrictSerializer(extra))
+
+
+@contextmanager
+def postgres_checkpointer(dsn: str, extra: Iterable[tuple[str, str]] = ()) -> Iterator[BaseCheckpointSaver[str]]:
+    """Open a checkpointer on a PostgreSQL database, which must not be the one of approvals.
+
+    Args:
+        dsn: ``postgresql://user@host/database``, or what libpq takes; SQLAlchemy's ``postgresql+psycopg://`` too.
+        extra: further (module, name) pairs that the graph's state needs.
+
+    Raises:
+        CheckpointError: the extra ``postgres`` is not installed, or the database cannot be used.
+    """
+    try:
+        from checkvalve.graphs.postgres_saver import open_saver  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise CheckpointError(
+            f"{error.name or 'psycopg'} is not installed; pip install 'checkvalve[postgres]'"
+        ) from error
+    with open_saver(dsn.replace("postgresql+psycopg://", "postgresql://", 1), StrictSerializer(extra)) as saver:
+        yield saver

@@ -74,7 +74,7 @@ class Server:
         return f"host={self.folder} user={self.user} dbname={database}"
 
     def start(self) -> None:
-        """Start it, or start it again; it ends with the process that runs the tests."""
+        """Start it, or start it again; it ends with the thread that starts it."""
         options = [word for setting in _UNSAFE for word in ("-c", setting)]
         place = ["-D", str(self.folder / "data"), "-k", str(self.folder), "-c", "listen_addresses="]
         log = (self.folder / "log").open("ab")

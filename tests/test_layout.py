@@ -222,7 +222,7 @@ def test_everything_imported_is_a_declared_dependency() -> None:
         allowed = set(core)
         if relative(path).startswith(("gateway/", "corpora/")):
             allowed |= _wanted(extras["langchain"])
-        if relative(path) in {"approvals/postgres.py", "graphs/checkpoint.py"}:
+        if relative(path) in {"approvals/postgres.py", "graphs/postgres_saver.py"}:
             allowed |= _wanted(extras["postgres"])
         if relative(path).startswith("corpora/agentdojo/"):
             allowed |= _wanted(extras["agentdojo"])

@@ -15,6 +15,7 @@ import argon2
 from checkvalve.approvals.clock import micros
 from checkvalve.approvals.decide import ArgumentReport, Decision
 from checkvalve.approvals.endorsements import Endorsement
+from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.requests import ActionRequest
@@ -100,6 +101,22 @@ class Desk:
 
     def approve(self, proposal: Proposal, *, endorse: bool = True) -> Proposal:
         return self.queue.approve(proposal.id, self.reviewer, proposal.digest, endorse=endorse)
+
+
+def fill(store: Store) -> Desk:
+    """Leave one of everything behind: 20 events or so."""
+    desk = Desk.at(store, HandClock())
+    executor = Executor(desk.queue, wait=timedelta())
+    ben = desk.queue.reviewers.add("ben", by=desk.reviewer)
+    desk.queue.reviewers.disable("ben", by=desk.reviewer)
+    assert ben
+    executor.run(desk.approve(desk.propose()).id, lambda args, key: "sent")
+    executor.run(desk.propose(ALLOW).id, lambda args, key: 1 / 0)
+    desk.propose(DENY)
+    desk.queue.reject(desk.propose().id, desk.reviewer)
+    desk.propose(DENY, observe=True)
+    desk.propose()
+    return desk
 
 
 def tamper(path: Path, *statements: str) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,32 +10,15 @@ from hypothesis import strategies as st
 
 from checkvalve.approvals import audit
 from checkvalve.approvals.audit import Head, chain_hash
-from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.verify import format_head, parse_head, verify
-from tests.approvals.made import ALLOW, DENY, Desk, HandClock, tamper
+from tests.approvals.made import Desk, fill, tamper
 
 PLANT = (
     "INSERT INTO endorsements SELECT 99, thread, value_digest, value, source, role, 'pay', kind, proposal_id, 'x', 1"
     " FROM endorsements"
 )
 COLUMNS = ("at", "kind", "subject", "body", "prev", "hash")
-
-
-def fill(store: Store) -> Desk:
-    """Leave one of everything behind: 20 events or so."""
-    desk = Desk.at(store, HandClock())
-    executor = Executor(desk.queue, wait=timedelta())
-    ben = desk.queue.reviewers.add("ben", by=desk.reviewer)
-    desk.queue.reviewers.disable("ben", by=desk.reviewer)
-    assert ben
-    executor.run(desk.approve(desk.propose()).id, lambda args, key: "sent")
-    executor.run(desk.propose(ALLOW).id, lambda args, key: 1 / 0)
-    desk.propose(DENY)
-    desk.queue.reject(desk.propose().id, desk.reviewer)
-    desk.propose(DENY, observe=True)
-    desk.propose()
-    return desk
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,14 @@ from checkvalve.approvals.store import Store
 from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.approvals.verify import verify
 from tests.approvals.made import ALLOW, Desk, HandClock
+from tests.databases import Databases
 
 WORKER = Path(__file__).with_name("worker.py")
+
+
+@pytest.fixture
+def url(databases: Databases) -> str:
+    return databases.make(ready=True)
 
 
 @pytest.fixture
