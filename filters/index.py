@@ -22,7 +22,11 @@ from checkvalve.filters.words import mention, own_parts, tokens
 MAX_ORIGINS: Final = 24
 _ORDER: Final = list(MatchKind)
 _PLAIN: Final = frozenset({"text", "name", "id", "user", "channel"})
-_EXACT_ONLY: Final = frozenset({"email", "url", "number"})
+_COMPOUND: Final = frozenset({"email", "url", "host", "path"})
+"""Kinds whose values reach to the next white space or quote: a part of one is another value."""
+_STOPS: Final = frozenset(" \t\n\r'\"<>(),;")
+_TRAILING: Final = ".,;:!?"
+_JOINTS: Final = frozenset("@./\\-_+")
 
 _Hit = tuple[int, int, int, bool]  # field number, start, end (normalised text), whole
 
@@ -87,6 +91,8 @@ class AttributionIndex:
         hits: dict[tuple[int, int, int], Origin] = {}
         for hit in self._find(value, kind):
             self._keep(hits, hit, value, kind, None)
+        for hit in self._phrase(value):
+            self._keep(hits, hit, value, kind, None if self._says(hit, value, kind) else MatchKind.DERIVED)
         for decoded in decoded_views(value):
             for hit in self._find(decoded, kind):
                 self._keep(hits, hit, decoded, kind, MatchKind.DERIVED)
@@ -129,14 +135,35 @@ class AttributionIndex:
             self._readers = self._readers.meet(field.readers)
 
     def _find(self, value: str, kind: str) -> Iterator[_Hit]:
+        """Yield whole fields, lines and addresses that equal ``value``."""
         family = kind.partition(":")[0]
         if form := words(value):
             yield from self._forms.get(("text", form), ())
-        special = canonical(family, value) if family not in _PLAIN else None
-        if special:
+        if family == "host" and (host := canonical(family, value)):
+            yield from self._forms.get(("url", f"//{host}"), ())
+        elif family not in _PLAIN and (special := canonical(family, value)):
             yield from self._forms.get((family, special), ())
-        if family not in _EXACT_ONLY or special is None:
-            yield from self._phrase(value)
+
+    def _says(self, hit: _Hit, value: str, kind: str) -> bool:
+        """Say whether a run of the same words is really the same value: same punctuation, and no part of a longer one.
+
+        "../notes.txt" and "notes/txt" have the words of "notes.txt"; "bob" stands in "bob@example.com".
+        """
+        number, start, end, _ = hit
+        text = self._analyses[number].text.text
+        family = kind.partition(":")[0]
+        if family in _COMPOUND:
+            while start and text[start - 1] not in _STOPS:
+                start -= 1
+            while end < len(text) and text[end] not in _STOPS:
+                end += 1
+            return canonical(family, text[start:end].rstrip(_TRAILING)) == canonical(family, value) is not None
+        if _joined(text, start - 1, -1) or _joined(text, end, 1):
+            return False
+        said = text[start:end]
+        return words(said) == words(value) or (
+            family not in _PLAIN and canonical(family, said) == canonical(family, value) is not None
+        )
 
     def _phrase(self, value: str) -> Iterator[_Hit]:
         wanted = tuple(word for word, *_ in tokens(normalise(value).text))
@@ -173,6 +200,14 @@ class AttributionIndex:
             marked=bool(said and said.marked),
             sentence=said.sentence if said else "",
         )
+
+
+def _joined(text: str, position: int, step: int) -> bool:
+    """Say whether a joint at ``position`` ties a run of words to further ones: "report" in "report-final"."""
+    if not 0 <= position < len(text) or text[position] not in _JOINTS:
+        return False
+    beyond = position + step
+    return 0 <= beyond < len(text) and text[beyond].isalnum()
 
 
 def _listing(record: str) -> str:
