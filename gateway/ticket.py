@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
-from pydantic import BaseModel
 
 from checkvalve.approvals.errors import OutcomeUnknownError
 from checkvalve.approvals.manifest import schema_digest
@@ -21,6 +19,7 @@ from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.conversation import call_name, messages_in, thread_of, turn_of
 from checkvalve.gateway.messages import ToolResult, mark_of, messages_of, pack, values_of
 from checkvalve.graphs.session import Call, GuardSession
+from checkvalve.graphs.toolbox import schema_of
 
 _CHECKPOINTER: Final = "__pregel_checkpointer"  # the test of pausing without one fails when LangGraph renames it
 
@@ -122,14 +121,3 @@ def call_of(request: ToolCallRequest, turn: AIMessage | None, server: str, manif
         turn=(turn.id if turn else None) or "",
         schema_digest=schema_digest(schema_of(request.tool)) if pinned and request.tool else None,
     )
-
-
-def schema_of(tool: BaseTool) -> dict[str, Any]:
-    """Return the JSON Schema of what a model may give to ``tool``: what a manifest pins by its digest."""
-    schema = tool.tool_call_schema
-    return schema if isinstance(schema, dict) else _model_schema(schema)
-
-
-def _model_schema(model: Any) -> dict[str, Any]:
-    schema: dict[str, Any] = model.model_json_schema() if issubclass(model, BaseModel) else model.schema()
-    return schema

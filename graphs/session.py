@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from checkvalve.approvals.decide import Decision, DecisionContext, decide
+from checkvalve.approvals.decide import ANSWER, Decision, DecisionContext, decide
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.requests import ActionRequest
@@ -140,20 +140,22 @@ class GuardSession:
             HostileInputError: the call cannot be parsed; there is nothing to record, and nothing may run.
             ApprovalError: the store failed; nothing may run.
         """
-        request = self._request(call)
+        request = self.request(call)
         with self._lock:
             if refuse is None and (asked := self._asked_before(request, call)) is not None:
                 return asked
             decision = self._decide(request, call)
             if refuse is not None:
                 decision = replace(decision, verdict=refuse, rules=(refuse.rule, *decision.rules), endorsable=())
-            spec = self._services.manifest.find(call.tool, call.server)
             return self._services.queue.propose(
-                request,
-                decision,
-                mode=self._services.mode,
-                idempotency=spec.idempotency if spec else Idempotency.NONE,
+                request, decision, mode=self._services.mode, idempotency=self._idempotency(call)
             )
+
+    def _idempotency(self, call: Call) -> Idempotency:
+        spec = self._services.manifest.find(call.tool, call.server)
+        if spec is None and call.tool == ANSWER.name and not call.server:
+            return Idempotency.READ  # handing the same text out again does nothing new
+        return spec.idempotency if spec else Idempotency.NONE
 
     def _asked_before(self, request: ActionRequest, call: Call) -> Proposal | None:
         """Return the open or approved question about exactly this call from an earlier turn: nobody is asked twice.
@@ -167,16 +169,28 @@ class GuardSession:
                 return row if row.mode == self._services.mode == "enforce" else None
         return None
 
+    def verified_values(self, kind: str) -> frozenset[str]:
+        """Return every value of this kind that stands in a field which outsiders cannot write."""
+        with self._lock:
+            self._refresh("")
+            found = (field for field in self._index.content_fields() if field.kind == kind and not field.echo)
+            return frozenset(field.text for field in found if field.trust >= Trust.VERIFIED)
+
     def revalidation(self, call: Call) -> Callable[[], Verdict]:
         """Return the check to run right before the effect: the same decision, over what is known then."""
 
         def check() -> Verdict:
             with self._lock:
-                return self._decide(self._request(call), call).verdict
+                return self._decide(self.request(call), call).verdict
 
         return check
 
-    def _request(self, call: Call) -> ActionRequest:
+    def request(self, call: Call) -> ActionRequest:
+        """Return the checked request for a call of this thread.
+
+        Raises:
+            HostileInputError: the call cannot be parsed.
+        """
         return ActionRequest.build(
             call.tool,
             dict(call.args),

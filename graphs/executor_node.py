@@ -1,0 +1,181 @@
+"""The node ``executor``: run what has a grant, once, through the one executor. Results stay in its record.
+
+1. For each request that is ready: the executor checks everything again, takes the grant, and calls the tool with the
+arguments of the record. 2. The request is marked as having run; the result is picked up by ``ingest``. 3. A sub-agent
+that waits for a person makes its request wait. Tools are not traced with the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.types import Command
+
+from checkvalve.approvals.executor import AsyncEffect, Effect
+from checkvalve.approvals.outcome import Outcome
+from checkvalve.approvals.records import State
+from checkvalve.approvals.verdicts import Deny, Verdict
+from checkvalve.filters.errors import HostileInputError
+from checkvalve.filters.strictjson import JSON, check_value
+from checkvalve.graphs.desk import Desk, agent_of, full_name, thread_of
+from checkvalve.graphs.detached import detached, keyed
+from checkvalve.graphs.errors import CodedError
+from checkvalve.graphs.events import Executed, emit
+from checkvalve.graphs.readings import clean
+from checkvalve.graphs.references import REF
+from checkvalve.graphs.requesting import call_of
+from checkvalve.graphs.state import JsonObject, PipelineState
+from checkvalve.graphs.subagents import GIVEN, LITERAL, Errand, SubAgent, SubAgentPausedError
+
+CHANGED = Deny("changed-arguments", "changed_arguments", "propose the call again")
+"""The verdict right before the effect when the request is no longer the one that was decided."""
+
+
+class ExecutorNode:
+    """The node ``executor`` of one pipeline."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Run the tools of ``desk`` through the executor of its services."""
+        self._desk = desk
+
+    def run(self, state: PipelineState) -> PipelineState:
+        """Run every request that is ready, one after the other."""
+        requests = self._begin(state)
+        for item in requests:
+            if item["status"] == "ready":
+                check = self._revalidation(state, item)
+                effect = self._effect(state, item)
+                outcome = self._desk.services.executor.run(item["approval"], effect, revalidate=check)
+                self._end(state, item, outcome)
+        return {"requests": requests}
+
+    async def arun(self, state: PipelineState) -> PipelineState:
+        """Do what :meth:`run` does, with all requests at once."""
+        requests = await asyncio.to_thread(self._begin, state)
+
+        async def one(item: JsonObject) -> None:
+            check = self._revalidation(state, item)
+            effect = self._async_effect(state, item)
+            outcome = await self._desk.services.executor.arun(item["approval"], effect, revalidate=check)
+            self._end(state, item, outcome)
+
+        await asyncio.gather(*(one(item) for item in requests if item["status"] == "ready"))
+        return {"requests": requests}
+
+    def _begin(self, state: PipelineState) -> list[JsonObject]:
+        """Return the requests; attempts that a dead process has left behind are made known as such first."""
+        requests = [dict(item) for item in state.get("requests", [])]
+        queue = self._desk.services.queue
+        ready = [item for item in requests if item["status"] == "ready"]
+        if any(queue.get(item["approval"]).state is State.EXECUTING for item in ready):
+            self._desk.services.executor.recover()
+        return requests
+
+    @staticmethod
+    def _end(state: PipelineState, item: JsonObject, outcome: Outcome) -> None:
+        paused = outcome.raised if isinstance(outcome.raised, SubAgentPausedError) else None
+        item["status"] = "pending" if paused else "ran"
+        item["waits"] = paused.waits if paused else []
+        emit(
+            Executed(
+                thread_of(state), agent_of(state), item["tool"], item["call"], item["approval"], outcome.state.value
+            )
+        )
+
+    def _revalidation(self, state: PipelineState, item: JsonObject) -> Callable[[], Verdict]:
+        """Return the check right before the effect: still the same arguments, and still the same verdict."""
+
+        def check() -> Verdict:
+            session = self._desk.thread(state).session
+            try:
+                call = call_of(self._desk, state, item)
+                if session.request(call).digest != self._desk.services.queue.get(item["approval"]).digest:
+                    return CHANGED
+            except (CodedError, HostileInputError):
+                return CHANGED
+            return session.revalidation(call)()
+
+        return check
+
+    def _effect(self, state: PipelineState, item: JsonObject) -> Effect:
+        tool = self._desk.toolbox.tools[item["tool"]]
+
+        def effect(args: dict[str, JSON], key: str) -> JSON:
+            with detached(), keyed(key):
+                if isinstance(tool, SubAgent):
+                    return tool.run(self._errand(state, item, args))
+                return returned(tool.invoke(_tool_call(tool, args, item)))
+
+        return effect
+
+    def _async_effect(self, state: PipelineState, item: JsonObject) -> AsyncEffect:
+        tool = self._desk.toolbox.tools[item["tool"]]
+
+        async def effect(args: dict[str, JSON], key: str) -> JSON:
+            with detached(), keyed(key):
+                if isinstance(tool, SubAgent):
+                    return await tool.arun(self._errand(state, item, args))
+                return returned(await tool.ainvoke(_tool_call(tool, args, item)))
+
+        return effect
+
+    def _errand(self, state: PipelineState, item: JsonObject, args: dict[str, JSON]) -> Errand:
+        """Return what a sub-agent is sent to do. Its task is checked to be free of references before it is decided."""
+        book = self._desk.book(state)
+        given = item["args"].get(GIVEN, [])
+        given = given if isinstance(given, list) else [given]
+        inputs = tuple(book.entry(ref[REF]).to_json() for ref in given if isinstance(ref, dict) and REF in ref)
+        return Errand(
+            task=str(args.get(LITERAL, "")),
+            thread=thread_of(state),
+            agent=full_name(state, item["call"]),
+            requester=state.get("requester", self._desk.requester),
+            inputs=inputs,
+        )
+
+
+def _tool_call(tool: BaseTool, args: dict[str, JSON], item: JsonObject) -> dict[str, Any]:
+    return {"name": tool.name, "args": args, "id": str(item["id"]), "type": "tool_call"}
+
+
+def returned(result: object) -> JSON:
+    """Return what a tool gave back as JSON, value by value, and whether it calls that a success."""
+    values: list[JSON] = []
+    ok = True
+    for message in _messages(result):
+        if isinstance(message, BaseMessage):
+            ok = ok and getattr(message, "status", "success") == "success"
+            values += [_plain(value) for value in _values(message)]
+        else:
+            values.append(_plain(message))
+    return {"ok": ok, "values": values}
+
+
+def _messages(result: object) -> Iterator[object]:
+    if isinstance(result, Command):
+        update = result.update if isinstance(result.update, dict) else {}
+        found = update.get("messages", [])
+        yield from found if isinstance(found, list) else [found]
+    else:
+        yield result
+
+
+def _values(message: BaseMessage) -> Iterator[object]:
+    blocks = [message.content] if isinstance(message.content, str) else message.content
+    for block in blocks:
+        yield block["text"] if isinstance(block, dict) and isinstance(block.get("text"), str) else block
+    if isinstance(message, ToolMessage) and message.artifact is not None:
+        yield message.artifact
+
+
+def _plain(value: object) -> JSON:
+    if isinstance(value, str):
+        return clean(value)
+    try:
+        return check_value(value)
+    except HostileInputError:
+        return clean(repr(value))

@@ -1,0 +1,127 @@
+"""The node ``gate``: decide, record, and pause. It runs nothing, and nothing but it leads to the executor.
+
+1. On the first visit of a turn, for each request: put the references in, decide, record; each is a proposal of its own
+under an id that follows from thread, call and arguments. What cannot be expanded or parsed is refused with a code.
+2. What may run is ready; what was denied or withdrawn is told as a code. 3. When nothing is ready and a person has to
+decide, pause with the id of one approval and nothing else. What the pause is resumed with decides nothing: the store
+is read again.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from langgraph.types import interrupt
+
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.filters.errors import HostileInputError
+from checkvalve.graphs.codes import BY_STATE, REMEDIES, RUNNABLE
+from checkvalve.graphs.desk import Desk, agent_of, thread_of
+from checkvalve.graphs.errors import CodedError
+from checkvalve.graphs.events import Decided, Waiting, emit
+from checkvalve.graphs.requesting import call_of, refuse_unregistered
+from checkvalve.graphs.state import JsonObject, PipelineState, observed, refused
+
+
+class GateNode:
+    """The node ``gate`` of one pipeline."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Decide with the services of ``desk``."""
+        self._desk = desk
+
+    def run(self, state: PipelineState) -> PipelineState:
+        """Decide the new requests of the turn, or look again at those that wait."""
+        requests = [dict(item) for item in state.get("requests", [])]
+        fresh = [item for item in requests if item["status"] == "new"]
+        log = [entry for item in fresh for entry in self._decide(state, item)]
+        while not fresh:
+            waiting = [item for item in requests if item["status"] == "pending"]
+            log = [entry for item in waiting for entry in self._look(item)]
+            if any(item["status"] != "pending" for item in waiting) or not waiting:
+                break
+            pause(state, awaited(waiting[0])[0])
+        return {"requests": requests, "log": log}
+
+    def _decide(self, state: PipelineState, item: JsonObject) -> list[JsonObject]:
+        """Do step 1 for one request, and step 2 for what was decided at once."""
+        tool = item["tool"] if item["tool"] in self._desk.toolbox.tools else "unknown"
+        try:
+            call = call_of(self._desk, state, item)
+            session = self._desk.thread(state).session
+            proposal = session.propose(call, refuse_unregistered(self._desk, str(item["tool"])))
+        except CodedError as error:
+            return self._refuse(state, item, error.code, error.remedy)
+        except HostileInputError:
+            return self._refuse(state, item, "hostile_input", REMEDIES["hostile_input"])
+        verdict, rule = proposal.verdict_name, proposal.rule
+        emit(Decided(thread_of(state), agent_of(state), tool, item["call"], verdict, rule, proposal.id))
+        item["approval"] = proposal.id
+        return settle(item, proposal)
+
+    @staticmethod
+    def _refuse(state: PipelineState, item: JsonObject, code: str, remedy: str) -> list[JsonObject]:
+        emit(Decided(thread_of(state), agent_of(state), "", item["call"], "deny", code))
+        item["status"] = "done"
+        return [observed(item["call"], refused(code, remedy))]
+
+    def _look(self, item: JsonObject) -> list[JsonObject]:
+        """Do step 2 for a request that waits for a person, here or inside a sub-agent."""
+        rows = [self._desk.services.queue.get(name) for name in awaited(item)]
+        if item.get("waits"):
+            item["status"] = "ready" if any(row.state is not State.PENDING for row in rows) else "pending"
+            return []
+        return settle(item, rows[0])
+
+
+def awaited(item: JsonObject) -> list[str]:
+    """Return the approvals that a waiting request waits for."""
+    return [str(name) for name in item.get("waits") or [item["approval"]]]
+
+
+def settle(item: JsonObject, proposal: Proposal) -> list[JsonObject]:
+    """Set the status of a request by its record; return what the actor is told when it will not run."""
+    if proposal.state is State.PENDING:
+        item["status"] = "pending"
+    elif proposal.state in RUNNABLE:
+        item["status"] = "ready"
+    else:
+        item["status"] = "done"
+        return [observed(item["call"], withdrawn(proposal))]
+    return []
+
+
+def withdrawn(proposal: Proposal) -> JsonObject:
+    """Return what the actor is told of a call that was denied, or whose permit never came or is void."""
+    if proposal.state is State.DENIED:
+        return refused(proposal.reason, proposal.remedy, rule=proposal.rule)
+    code = BY_STATE[proposal.state]
+    return refused(code, REMEDIES[code])
+
+
+def pause(state: PipelineState, approval: str) -> None:
+    """Pause the graph for one approval; returns when the graph was resumed, whatever with."""
+    emit(Waiting(thread_of(state), agent_of(state), approval))
+    interrupt({"approval_id": approval})
+
+
+def next_after_gate(state: PipelineState) -> Literal["executor", "gate", "ingest"]:
+    """Return where the graph goes from the gate."""
+    statuses = {item["status"] for item in state.get("requests", [])}
+    if "ready" in statuses:
+        return "executor"
+    return "gate" if "pending" in statuses else "ingest"
+
+
+def questions(state: PipelineState) -> list[str]:
+    """Return the approvals that a paused state waits for, decided by now or not."""
+    items = [item for item in state.get("requests", []) if item["status"] == "pending"]
+    answer = state.get("answer") or {}
+    own = [str(answer["approval"])] if answer.get("status") == "pending" else []
+    return [*(name for item in items for name in awaited(item)), *own]
+
+
+def open_questions(state: PipelineState, queue: Queue) -> list[str]:
+    """Return those of :func:`questions` that nobody has decided yet."""
+    return [name for name in questions(state) if queue.get(name).state is State.PENDING]

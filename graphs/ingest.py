@@ -1,0 +1,145 @@
+"""The node ``ingest``: everything that enters goes through here, is labelled and stored, and is shown by reference.
+
+1. Results of calls that ran: read from the executor's record, labelled by the tool's spec, stored, shown as a tree of
+references; a call without a result is told as a code. 2. Messages of the user that nobody has taken in yet, unless a
+person still has to decide: they wait, and the calls that wait do not see them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Literal
+
+from checkvalve.approvals.outcome import NOT_KEPT, Outcome
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.filters.labels import user_label
+from checkvalve.filters.strictjson import JSON
+from checkvalve.graphs.codes import BY_STATE, REMEDIES
+from checkvalve.graphs.contents import MESSAGE
+from checkvalve.graphs.desk import Desk, Thread, agent_of, thread_of
+from checkvalve.graphs.events import ItemIngested, TaskStarted, emit
+from checkvalve.graphs.gate import withdrawn
+from checkvalve.graphs.readings import clean
+from checkvalve.graphs.references import Book, Entry
+from checkvalve.graphs.session import Call
+from checkvalve.graphs.state import JsonObject, PipelineState, observed, refused, said_by_user
+
+
+class IngestNode:
+    """The node ``ingest`` of one pipeline."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Store into the content store of ``desk``."""
+        self._desk = desk
+
+    def run(self, state: PipelineState) -> PipelineState:
+        """Take in what is new."""
+        thread, book = self._desk.thread(state), self._desk.book(state)
+        requests = [dict(item) for item in state.get("requests", [])]
+        log: list[JsonObject] = []
+        for item in requests:
+            if item["status"] == "ran":
+                log.append(observed(item["call"], self._result(state, thread, book, item)))
+                item["status"] = "done"
+        update: PipelineState = {"requests": requests, "thread": thread_of(state), "task": ""}
+        if not any(item["status"] == "pending" for item in requests):
+            update = {**update, **self._messages(state, thread, book, log)}
+        return {**update, "log": log, "references": dict(book.made), "status": "running"}
+
+    def _result(self, state: PipelineState, thread: Thread, book: Book, item: JsonObject) -> JsonObject:
+        """Do step 1 for one call."""
+        outcome = self._desk.services.executor.look(item["approval"])
+        proposal = outcome.proposal
+        call = Call(proposal.tool, proposal.args(), str(item["id"]), proposal.server, str(item["turn"]))
+        values = _values(outcome)
+        if values is None:
+            return self._ended(thread, book, call, outcome)
+        ok = isinstance(outcome.result, dict) and outcome.result.get("ok") is True
+        shown = self._store(thread, book, call, values, declared=ok)
+        emit(ItemIngested(thread_of(state), agent_of(state), item["tool"], item["call"], len(book.made)))
+        if not ok:
+            return refused("failed", REMEDIES["failed"], detail=shown)
+        return {"status": "done", "result": shown}
+
+    def _ended(self, thread: Thread, book: Book, call: Call, outcome: Outcome) -> JsonObject:
+        """Return what is told of a call without a result; what a failing tool said is content like any other."""
+        if outcome.state not in BY_STATE or outcome.state is State.INVALIDATED:
+            return withdrawn_or_not_run(outcome.proposal)
+        code = BY_STATE[outcome.state]
+        said = (outcome.error or {}).get("text")
+        if outcome.state is not State.FAILED or not isinstance(said, str) or not said:
+            return refused(code, REMEDIES[code])
+        return refused(code, REMEDIES[code], detail=self._store(thread, book, call, [said], declared=False))
+
+    @staticmethod
+    def _store(thread: Thread, book: Book, call: Call, values: Sequence[JSON], *, declared: bool) -> dict[str, JSON]:
+        parts = []
+        for number, value in enumerate(values):
+            key = f"call:{call.id}/{number}"
+            thread.session.result(call, value, key=key, declared=declared)
+            parts += thread.contents.parts(key)
+        return book.show(parts) if parts else {"kind": "nothing"}
+
+    def _messages(self, state: PipelineState, thread: Thread, book: Book, log: list[JsonObject]) -> PipelineState:
+        """Do step 2."""
+        if agent_of(state):
+            return self._errand(state, book, log)
+        if task := state.get("task", ""):  # a pipeline that is a node: its host declares the task as the user's words
+            mark = hashlib.sha256(task.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            add_message(self._desk, thread_of(state), f"task/{state.get('turns', 0)}/{mark}", task)
+        messages = thread.contents.messages()
+        seen = state.get("messages", 0)
+        for number, (key, text) in enumerate(messages[seen:], seen + 1):
+            thread.session.user_words(text, key=f"words:{key}")
+            log.append(said_by_user(text))
+            emit(TaskStarted(thread_of(state), agent_of(state), number))
+        return {"messages": len(messages), **(_floor(state) if len(messages) > seen else {})}
+
+    @staticmethod
+    def _errand(state: PipelineState, book: Book, log: list[JsonObject]) -> PipelineState:
+        """Begin a sub-agent's errand: its task was written by an actor, so it is nobody's words."""
+        if state.get("messages", 0):
+            return {}
+        given: list[JSON] = []
+        for data in state.get("inputs", []):
+            entry = Entry.from_json(data) if isinstance(data, dict) else None
+            if entry is not None and len(entry.places) == 1 and not entry.hidden:
+                given.append(book.show_value(entry.places[0]))
+            elif entry is not None:
+                given.append(book.show_places(entry.places, hidden=entry.hidden))
+        log.append(said_by_user(state.get("task", "")))
+        if given:
+            log.append(observed("", {"status": "given", "references": given}))
+        emit(TaskStarted(thread_of(state), agent_of(state), 1))
+        return {"messages": 1, **_floor(state)}
+
+
+def add_message(desk: Desk, thread: str, key: str, text: str) -> None:
+    """Put a message of the user into the history of a thread; a run takes it in when nothing waits."""
+    desk.services.content.append_item(thread, key, MESSAGE, {"text": clean(text)}, user_label())
+
+
+def withdrawn_or_not_run(proposal: Proposal) -> JsonObject:
+    """Return what is told of a call that was to run and did not."""
+    if proposal.state in BY_STATE or proposal.state is State.DENIED:
+        return withdrawn(proposal)
+    return refused("not_run", REMEDIES["not_run"])
+
+
+def _values(outcome: Outcome) -> list[JSON] | None:
+    """Return what a call returned, or None when there is nothing to show."""
+    result = outcome.result
+    if outcome.state is not State.SUCCEEDED or not isinstance(result, dict) or NOT_KEPT in result:
+        return None
+    values = result.get("values")
+    return values if isinstance(values, list) else None
+
+
+def _floor(state: PipelineState) -> PipelineState:
+    return {"floor": {name: int(state.get(name, 0)) for name in ("turns", "calls", "asked")}}  # type: ignore[call-overload]
+
+
+def next_after_ingest(state: PipelineState) -> Literal["actor", "gate"]:
+    """Return where the graph goes from here: calls that still wait keep the actor waiting."""
+    return "gate" if any(item["status"] == "pending" for item in state.get("requests", [])) else "actor"

@@ -1,0 +1,265 @@
+"""Running a pipeline: start, resume, watch; in any process, one at a time for each thread.
+
+1. A message of the user is stored in the thread's history before anything runs. 2. The thread's lease is taken. 3. The
+graph goes on from where it stands: from the start, from a step that a dead process has left, or from a pause of which
+something was decided. Resuming decides nothing. 4. When it has ended and a message came in the meantime, it goes on.
+
+Guarantees: a second run of a thread is refused with a coded error while one is at work; whoever takes over from a dead
+process repeats no effect, since the executor's record says what was done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, cast
+from uuid import uuid4
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command, StateSnapshot
+
+from checkvalve.approvals.leases import Leases
+from checkvalve.approvals.records import State
+from checkvalve.graphs.desk import Desk, OnNewMessage
+from checkvalve.graphs.errors import PipelineError
+from checkvalve.graphs.events import Event, from_json
+from checkvalve.graphs.gate import open_questions, questions
+from checkvalve.graphs.ingest import add_message
+from checkvalve.graphs.state import PipelineOutput, PipelineState
+from checkvalve.graphs.subagents import Errand, SubAgent
+
+_STEPS_PER_TURN: Final = 8  # supersteps that one turn can take; the turns themselves are bounded by the limits
+
+PipelineGraph = CompiledStateGraph[PipelineState, None, PipelineState, PipelineOutput]
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run stands: ``answered``, ``waiting`` for the approvals named, ``stopped`` with a code, or ``running``.
+
+    ``running`` means that it was left in the middle; :meth:`Pipeline.resume` goes on. ``bits`` are what each source has
+    decided of the actor's view so far.
+    """
+
+    thread: str
+    status: str
+    answer: str | None = None
+    waiting: tuple[str, ...] = ()
+    code: str = ""
+    turns: int = 0
+    calls: int = 0
+    bits: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One checkpoint thread, with what a fresh graph is begun with. Sub-agents have threads of their own."""
+
+    name: str
+    begin: PipelineState
+
+    @property
+    def top(self) -> bool:
+        return not self.begin.get("agent")
+
+
+class Pipeline:
+    """A built pipeline. ``graph`` is the compiled graph, which may be a node of a bigger one."""
+
+    def __init__(self, graph: PipelineGraph, desk: Desk, on_new_message: OnNewMessage) -> None:
+        """Run ``graph`` with the services of ``desk``."""
+        self.graph = graph
+        self._desk = desk
+        self._on_new_message = on_new_message
+        self._leases = Leases(desk.services.queue.store, desk.services.queue.clock)
+
+    def start(self, task: str, *, thread: str, requester: str = "", message_id: str = "") -> RunResult:
+        """Give the thread a message of the user and run until it is answered, waits, or stops.
+
+        ``message_id`` makes a repeated start of the same message harmless. ``task`` must be the user's own words.
+
+        Raises:
+            LeaseHeldError: another run is at work on this thread; the message is kept, and that run takes it in.
+        """
+        for _ in self.stream(task, thread=thread, requester=requester, message_id=message_id):
+            pass
+        return self.look(thread)
+
+    def resume(self, thread: str, *, requester: str = "") -> RunResult:
+        """Go on where the thread stands, in any process. Where everything still waits, nothing happens."""
+        for _ in self._drive(self._run(thread, requester)):
+            pass
+        return self.look(thread)
+
+    def stream(
+        self, task: str | None = None, *, thread: str, requester: str = "", message_id: str = ""
+    ) -> Iterator[Event]:
+        """Do what :meth:`start` does (:meth:`resume` without a task), and yield what happens as it happens."""
+        if task is not None:
+            self._message(task, thread, message_id)
+        yield from self._drive(self._run(thread, requester))
+
+    async def astart(self, task: str, *, thread: str, requester: str = "", message_id: str = "") -> RunResult:
+        """Do what :meth:`start` does; the checkpointer has to be one that can be awaited."""
+        async for _ in self.astream(task, thread=thread, requester=requester, message_id=message_id):
+            pass
+        return await self.alook(thread)
+
+    async def aresume(self, thread: str, *, requester: str = "") -> RunResult:
+        """Do what :meth:`resume` does."""
+        async for _ in self._adrive(self._run(thread, requester)):
+            pass
+        return await self.alook(thread)
+
+    async def astream(
+        self, task: str | None = None, *, thread: str, requester: str = "", message_id: str = ""
+    ) -> AsyncIterator[Event]:
+        """Do what :meth:`stream` does."""
+        if task is not None:
+            await asyncio.to_thread(self._message, task, thread, message_id)
+        async for event in self._adrive(self._run(thread, requester)):
+            yield event
+
+    def look(self, thread: str) -> RunResult:
+        """Return how a thread stands, and run nothing."""
+        return self._result(thread, self.graph.get_state(self._config(thread)))
+
+    async def alook(self, thread: str) -> RunResult:
+        """Do what :meth:`look` does."""
+        snapshot = await self.graph.aget_state(self._config(thread))
+        return await asyncio.to_thread(self._result, thread, snapshot)
+
+    def cancel(self, thread: str, *, by: str) -> list[str]:
+        """Take back every open question of a thread; resumed, the actor is told that they were cancelled."""
+        return self._close(thread, State.CANCELLED, by, "cancelled")
+
+    def as_tool(self, name: str) -> SubAgent:
+        """Return this pipeline as a tool for another one with the same services, under the manifest's ``name``."""
+        return SubAgent(name, self)
+
+    def run_errand(self, errand: Errand) -> tuple[str | None, list[str], str]:
+        """Go on with the errand of a sub-agent."""
+        run = _errand_run(errand)
+        for _ in self._drive(run):
+            pass
+        return _brief(self._result(errand.thread, self.graph.get_state(self._config(run.name))))
+
+    async def arun_errand(self, errand: Errand) -> tuple[str | None, list[str], str]:
+        """Do what :meth:`run_errand` does."""
+        run = _errand_run(errand)
+        async for _ in self._adrive(run):
+            pass
+        snapshot = await self.graph.aget_state(self._config(run.name))
+        return _brief(await asyncio.to_thread(self._result, errand.thread, snapshot))
+
+    def _run(self, thread: str, requester: str) -> _Run:
+        return _Run(thread, {"thread": thread, "agent": "", "requester": requester or self._desk.requester})
+
+    def _message(self, task: str, thread: str, message_id: str) -> None:
+        """Do step 1; a question that is open is taken back first, where the setting says so."""
+        add_message(self._desk, thread, f"message/{message_id or uuid4()}", task)
+        if self._on_new_message == "supersede":
+            self._close(thread, State.SUPERSEDED, "user", "new_message")
+
+    def _close(self, thread: str, end: Any, by: str, code: str) -> list[str]:
+        queue = self._desk.services.queue
+        open_ = [row.id for row in queue.list([State.PENDING], thread=thread)]
+        for name in open_:
+            queue.close(name, end, by=by, code=code)
+        return open_
+
+    def _config(self, name: str) -> RunnableConfig:
+        limit = self._desk.limits.max_turns * _STEPS_PER_TURN
+        return {"configurable": {"thread_id": name}, "recursion_limit": limit}
+
+    def _drive(self, run: _Run) -> Iterator[Event]:
+        """Do steps 2 to 4."""
+        config = self._config(run.name)
+        with self._leases.hold(run.name) as lease:
+            while (entry := self._entry(run, self.graph.get_state(config))) is not None:
+                stream = self.graph.stream(entry.value, config, stream_mode="custom", durability="sync")
+                for chunk in stream:
+                    lease.check()
+                    yield from_json(chunk)
+
+    async def _adrive(self, run: _Run) -> AsyncIterator[Event]:
+        config = self._config(run.name)
+        async with self._leases.ahold(run.name) as lease:
+            while True:
+                snapshot = await self.graph.aget_state(config)
+                entry = await asyncio.to_thread(self._entry, run, snapshot)
+                if entry is None:
+                    return
+                stream = self.graph.astream(entry.value, config, stream_mode="custom", durability="sync")
+                async for chunk in stream:
+                    lease.check()
+                    yield from_json(chunk)
+
+    def _entry(self, run: _Run, snapshot: StateSnapshot) -> _Entry | None:
+        """Return what the graph is to be invoked with, or None when there is nothing to do."""
+        state = cast(PipelineState, snapshot.values)
+        if not snapshot.next:
+            new = self._unread(run, state)
+            return _Entry(run.begin) if not state or new else None
+        if not any(task.interrupts for task in snapshot.tasks):
+            return _Entry(None)  # a process died in the middle, or a model could not be reached
+        if self._all_wait(state):
+            return None
+        return _Entry(Command(resume=True))
+
+    def _unread(self, run: _Run, state: PipelineState) -> bool:
+        if not run.top or not state:
+            return False
+        contents = self._desk.thread({**run.begin}).contents
+        return len(contents.messages()) > state.get("messages", 0)
+
+    def _all_wait(self, state: PipelineState) -> bool:
+        """Say whether nothing that a paused run waits for has been decided."""
+        waiting = set(questions(state))
+        return bool(waiting) and waiting == set(open_questions(state, self._desk.services.queue))
+
+    def _result(self, thread: str, snapshot: StateSnapshot) -> RunResult:
+        state = cast(PipelineState, snapshot.values)
+        services = self._desk.services
+        waiting = tuple(open_questions(state, services.queue)) if snapshot.next else ()
+        status = "waiting" if waiting else "running" if snapshot.next or not state else state.get("status", "running")
+        answer = None
+        if status == "answered":
+            recorded = services.executor.look(state["answer_id"]).result
+            answer = str(recorded["text"]) if isinstance(recorded, dict) else None
+        return RunResult(
+            thread=thread,
+            status=status,
+            answer=answer,
+            waiting=waiting,
+            code=state.get("code", ""),
+            turns=state.get("turns", 0),
+            calls=state.get("calls", 0),
+            bits=tuple(sorted(state.get("bits", {}).items())),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What a graph is invoked with: an input, None to go on, or a command to resume."""
+
+    value: Any
+
+
+def _errand_run(errand: Errand) -> _Run:
+    begin: PipelineState = {
+        "thread": errand.thread,
+        "agent": errand.agent,
+        "requester": errand.requester,
+        "task": errand.task,
+        "inputs": list(errand.inputs),
+    }
+    return _Run(f"{errand.thread}/{errand.agent}", begin)
+
+
+def _brief(result: RunResult) -> tuple[str | None, list[str], str]:
+    if result.status == "running":
+        raise PipelineError("the sub-agent was left in the middle", "resume the outer run")
+    return result.answer, list(result.waiting), result.code
