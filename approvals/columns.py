@@ -7,7 +7,7 @@ SQLite keeps text as it is.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -29,7 +29,7 @@ def unescape(text: str) -> str:
 class _AnyText(sa.types.TypeDecorator[str]):
     """Writes text in the form that the database can keep, and reads it back."""
 
-    impl = sa.Text
+    impl: sa.types.TypeEngine[Any] | type[sa.types.TypeEngine[Any]] = sa.Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:

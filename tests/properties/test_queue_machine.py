@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -22,11 +23,22 @@ from checkvalve.approvals.verdicts import Verdict
 from checkvalve.approvals.verify import verify
 from checkvalve.filters.strictjson import JSON
 from tests.approvals.made import ALLOW, DENY, REVIEW, Desk, HandClock
+from tests.databases import Server
 
 pytestmark = pytest.mark.claim("C4", "C5")
 
 LEASE = timedelta(minutes=15)
 RAN = {State.SUCCEEDED, State.FAILED, State.UNKNOWN, State.CONFIRMED_DONE, State.CONFIRMED_NOT_DONE, State.EXECUTING}
+
+
+SERVERS: list[Server] = []
+
+
+@pytest.fixture
+def server(postgres_server: Server) -> Iterator[None]:
+    SERVERS[:] = [postgres_server]
+    yield
+    SERVERS.clear()
 
 
 class QueueMachine(RuleBasedStateMachine):
@@ -38,18 +50,21 @@ class QueueMachine(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.folder = tempfile.TemporaryDirectory()
-        path = Path(self.folder.name) / "q.db"
-        if type(self).template is None:  # running the migrations once is enough
-            type(self).template = Path(tempfile.mkdtemp()) / "template.db"
-            Store.open(f"sqlite:///{self.template}").close()
-        shutil.copy(str(self.template), path)
-        self.store = Store.open(f"sqlite:///{path}")
+        self.store = Store.open(self.address())
         self.clock = HandClock()
         self.desk = Desk.at(self.store, self.clock)
         self.executor = Executor(self.desk.queue, wait=timedelta(), lease=LEASE)
         self.effects: dict[str, int] = {}
         self.allowed: set[str] = set()
         self.reads: set[str] = set()
+
+    def address(self) -> str:
+        path = Path(self.folder.name) / "q.db"
+        if type(self).template is None:  # running the migrations once is enough
+            type(self).template = Path(tempfile.mkdtemp()) / "template.db"
+            Store.open(f"sqlite:///{self.template}").close()
+        shutil.copy(str(self.template), path)
+        return f"sqlite:///{path}"
 
     def teardown(self) -> None:
         if hasattr(self, "store"):
@@ -148,7 +163,20 @@ class QueueMachine(RuleBasedStateMachine):
             assert report.ok, report.findings
 
 
-QueueMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+class PostgresQueueMachine(QueueMachine):
+    def address(self) -> str:
+        (server,) = SERVERS
+        self.name = server.empty("ready")
+        return server.url(self.name)
 
+    def teardown(self) -> None:
+        super().teardown()
+        if hasattr(self, "name"):
+            SERVERS[0].drop(self.name)
+
+
+QueueMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+PostgresQueueMachine.TestCase.settings = settings(max_examples=8, stateful_step_count=25, deadline=None)
 
 TestQueue = QueueMachine.TestCase
+TestQueueOnPostgres = pytest.mark.postgres(pytest.mark.usefixtures("server")(PostgresQueueMachine.TestCase))
