@@ -9,11 +9,11 @@ export PYTHONSAFEPATH := 1
 
 # `make test ALL=1` adds the slow tests and the tests over AgentDojo; `make test-all` is the same.
 ifdef ALL
-TEST_EXTRAS := test agentdojo
+TEST_EXTRAS := test agentdojo localmodel
 SELECT :=
 else
 TEST_EXTRAS := test
-SELECT := -m "not slow and not agentdojo"
+SELECT := -m "not slow and not agentdojo and not localmodel"
 endif
 
 help:

