@@ -51,11 +51,22 @@ class Book:
     known: Mapping[str, JSON]
     max_shown: int
     made: dict[str, JSON] = field(default_factory=dict)
+    _ids: dict[Place, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Look up which single places have an id already: a value that was shown keeps its id."""
+        for name, data in self.known.items():
+            self._note(name, Entry.from_json(data) if isinstance(data, dict) else None)
+
+    def _note(self, name: str, entry: Entry | None) -> None:
+        if entry is not None and len(entry.places) == 1 and not entry.many and not entry.hidden:
+            self._ids.setdefault(entry.places[0], name)
 
     def add(self, entry: Entry) -> str:
         """Give ``entry`` the next id."""
         name = f"r{len(self.known) + len(self.made) + 1}"
         self.made[name] = entry.to_json()
+        self._note(name, entry)
         return name
 
     def entry(self, name: object) -> Entry:
@@ -140,6 +151,8 @@ class Book:
 
     def _node(self, place: Place, budget: list[int]) -> dict[str, JSON]:
         budget[0] -= 1
+        if place in self._ids:
+            return {"ref": self._ids[place]}
         name = self.add(Entry((place,)))
         value = self.contents.value(place)
         if isinstance(value, list):
