@@ -22,12 +22,13 @@ import sqlalchemy as sa
 from checkvalve.approvals.clock import Clock, micros, rfc3339, system_clock
 from checkvalve.approvals.errors import LeaseHeldError, LeaseLostError, QueueError, StoreError
 from checkvalve.approvals.ownership import Owner, is_dead
-from checkvalve.approvals.requests import MAX_NAME
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import leases
 
 SPAN: Final = timedelta(minutes=1)
 """How long a lease is good without being renewed: after this, a run that died on another machine is taken over."""
+MAX_THREAD: Final = 600
+"""Characters of a thread's name, with the names of sub-agents in it: what an index of a server can hold."""
 _RENEWALS: Final = 3  # in each span, so that one or two may fail before the lease is lost
 
 _HELD: Final[set[str]] = set()
@@ -144,8 +145,8 @@ class Leases:
             LeaseHeldError: step 3.
             QueueError: there is no such name for a thread.
         """
-        if not thread or len(thread) > MAX_NAME:
-            raise QueueError("a thread without a usable name has no lease", remedy=f"1 to {MAX_NAME} characters")
+        if not thread or len(thread) > MAX_THREAD:
+            raise QueueError("a thread without a usable name has no lease", remedy=f"1 to {MAX_THREAD} characters")
         now, owner = self.clock(), str(Owner.me(secrets.token_hex(8)))
         lease = Lease(thread, owner, 1, now + micros(self._span))
         _HELD.add(owner)

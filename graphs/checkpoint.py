@@ -20,6 +20,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from checkvalve.graphs.errors import CheckpointError
+from checkvalve.graphs.in_threads import InThreads
 
 _MESSAGES: Final = {
     "ai": ("AIMessage", "AIMessageChunk"),
@@ -126,6 +127,10 @@ class StrictSerializer(JsonPlusSerializer):
         raise CheckpointError(f"a checkpoint with {named!r} is refused: the type is not on the closed list")
 
 
+class FileSaver(InThreads, SqliteSaver):
+    """LangGraph's SQLite saver, for runs that are awaited and those that are not."""
+
+
 @contextmanager
 def sqlite_checkpointer(path: Path, extra: Iterable[tuple[str, str]] = ()) -> Iterator[SqliteSaver]:
     """Open a checkpointer on the SQLite file ``path``, which must not be the database of approvals.
@@ -146,7 +151,7 @@ def sqlite_checkpointer(path: Path, extra: Iterable[tuple[str, str]] = ()) -> It
         raise CheckpointError(f"cannot open {path}: {error}; check the folder and its permissions") from error
     with closing(connection):
         connection.execute("PRAGMA busy_timeout = 10000")  # several processes may resume; the saver sets none itself
-        yield SqliteSaver(connection, serde=StrictSerializer(extra))
+        yield FileSaver(connection, serde=StrictSerializer(extra))
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from checkvalve.graphs.errors import CheckpointError
+from checkvalve.graphs.in_threads import InThreads
 
 _SETUP_LOCK: Final = 0x6376636B  # one set-up at a time: the library's own fails when two processes start together
 _WAIT: Final = 60  # seconds for another process's set-up
@@ -41,7 +42,7 @@ class _Text:
         self.text = text
 
 
-class AnyTextSaver(PostgresSaver):
+class AnyTextSaver(InThreads, PostgresSaver):
     """The library's saver; top-level text that PostgreSQL's JSON cannot hold is packed like any other value."""
 
     def put(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import os
 import sqlite3
@@ -110,6 +111,25 @@ def test_a_row_changed_in_the_file_is_refused_by_the_saver(tmp_path: Path) -> No
     with sqlite_checkpointer(file) as saver, pytest.raises(CheckpointError):
         builder.compile(checkpointer=saver).get_state(config)
     assert not (tmp_path / "ran").exists()
+
+
+def test_one_saver_serves_runs_that_are_awaited_too(tmp_path: Path) -> None:
+    config: Any = {"configurable": {"thread_id": "t"}}
+    builder = StateGraph(State)
+    builder.add_node("say", lambda state: {"messages": [AIMessage("done")]})
+    builder.add_edge(START, "say")
+
+    async def run(saver: Any) -> list[str]:
+        graph = builder.compile(checkpointer=saver)
+        await graph.ainvoke({"messages": [HumanMessage("hi")]}, config, durability="sync")
+        assert len([found async for found in saver.alist(config, limit=2)]) == 2
+        state = await graph.aget_state(config)
+        await saver.adelete_thread("other")
+        return [message.content for message in state.values["messages"]]
+
+    with sqlite_checkpointer(tmp_path / "c.db") as saver:
+        assert asyncio.run(run(saver)) == ["hi", "done"]
+        assert asyncio.run(run(saver)) == ["hi", "done", "hi", "done"], "and no event loop owns it"
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -67,6 +68,15 @@ def test_a_pause_is_resumed_by_another_opening_and_any_text_comes_back(dsn: str)
         state = graph(saver).invoke(Command(resume=ODD), CONFIG, durability="sync")
         assert state == graph(saver).get_state(CONFIG).values
     assert (state["task"], state["answer"], state["rows"][1]) == (ODD, ODD + ODD, ODD)
+
+
+def test_awaited_runs_use_the_same_saver(dsn: str) -> None:
+    async def run() -> Any:
+        await graph(saver).ainvoke({"task": ODD}, CONFIG, durability="sync")
+        return await graph(saver).ainvoke(Command(resume="yes"), CONFIG, durability="sync")
+
+    with postgres_checkpointer(dsn) as saver:
+        assert asyncio.run(run())["answer"] == f"{ODD}yes"
 
 
 def test_half_a_character_breaks_nothing(dsn: str) -> None:
