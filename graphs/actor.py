@@ -142,11 +142,10 @@ class _Sorting:
         }
 
     def _request(self, call: str, name: str, args: dict[str, JSON]) -> None:
-        known = name in self._desk.toolbox.tools
-        shown = name if known else "unknown"  # a name that a model made up is no name of ours
+        shown = self._desk.toolbox.public_name(name)
         emit(Proposed(thread_of(self._state), agent_of(self._state), shown, call, count_references(args)))
-        turn = f"{agent_of(self._state)}t{self._turn}"
-        identity = f"{full_name(self._state, call)}@{turn}"
+        turn = full_name(self._state, f"t{self._turn}")
+        identity = f"{full_name(self._state, call)}@t{self._turn}"
         self._requests.append(
             {"call": call, "id": identity, "turn": turn, "tool": name, "args": args, "status": "new", "approval": ""}
         )

@@ -50,8 +50,9 @@ class AnswerNode:
     def _call(self, state: PipelineState, item: JsonObject) -> Call:
         """Do step 1."""
         text = expand_text(str(item[TEXT]), self._desk.book(state), max_chars=self._desk.limits.max_answer)
-        turn = f"{agent_of(state)}t{state.get('turns', 0)}"
-        return Call(ANSWER.name, {TEXT: text}, f"{full_name(state, item['call'])}@{turn}", turn=turn)
+        turn = f"t{state.get('turns', 0)}"
+        identity = f"{full_name(state, item['call'])}@{turn}"
+        return Call(ANSWER.name, {TEXT: text}, identity, turn=full_name(state, turn))
 
     def _settled(self, state: PipelineState, item: JsonObject, call: Call) -> list[JsonObject]:
         """Do step 2; a pause comes on a visit of its own, so that nothing is decided twice."""

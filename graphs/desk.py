@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -85,6 +86,14 @@ def agent_of(state: PipelineState) -> str:
 
 
 def full_name(state: PipelineState, call: str) -> str:
-    """Return what a call is known by in the store: the agent's path and the call."""
-    agent = agent_of(state)
-    return f"{agent}/{call}" if agent else call
+    """Return what a call is known by in the store: the agent's path, the run of a node, and the call."""
+    return "/".join(part for part in (agent_of(state), state.get("run", ""), call) if part)
+
+
+def nested_run() -> str:
+    """Return a short name for this run of a pipeline inside a bigger graph, the same when it is resumed; else nothing.
+
+    A node of a bigger graph begins anew each time it is entered, and its calls must not be taken for earlier ones.
+    """
+    namespace, found, _ = str(get_config()["configurable"].get("checkpoint_ns", "")).rpartition("|")
+    return hashlib.sha256(namespace.encode()).hexdigest()[:8] if found else ""

@@ -75,16 +75,13 @@ class ExecutorNode:
             self._desk.services.executor.recover()
         return requests
 
-    @staticmethod
-    def _end(state: PipelineState, item: JsonObject, outcome: Outcome) -> None:
+    def _end(self, state: PipelineState, item: JsonObject, outcome: Outcome) -> None:
         paused = outcome.raised if isinstance(outcome.raised, SubAgentPausedError) else None
         item["status"] = "pending" if paused else "ran"
         item["waits"] = paused.waits if paused else []
-        emit(
-            Executed(
-                thread_of(state), agent_of(state), item["tool"], item["call"], item["approval"], outcome.state.value
-            )
-        )
+        tool = self._desk.toolbox.public_name(str(item["tool"]))
+        where = (thread_of(state), agent_of(state))
+        emit(Executed(*where, tool, item["call"], item["approval"], outcome.state.value))
 
     def _revalidation(self, state: PipelineState, item: JsonObject) -> Callable[[], Verdict]:
         """Return the check right before the effect: still the same arguments, and still the same verdict."""
@@ -93,7 +90,8 @@ class ExecutorNode:
             session = self._desk.thread(state).session
             try:
                 call = call_of(self._desk, state, item)
-                if session.request(call).digest != self._desk.services.queue.get(item["approval"]).digest:
+                decided = self._desk.services.queue.get(item["approval"])
+                if (session.request(call).digest, session.thread) != (decided.digest, decided.thread):
                     return CHANGED
             except (CodedError, HostileInputError):
                 return CHANGED

@@ -46,7 +46,7 @@ class GateNode:
 
     def _decide(self, state: PipelineState, item: JsonObject) -> list[JsonObject]:
         """Do step 1 for one request, and step 2 for what was decided at once."""
-        tool = item["tool"] if item["tool"] in self._desk.toolbox.tools else "unknown"
+        tool = self._desk.toolbox.public_name(str(item["tool"]))
         try:
             call = call_of(self._desk, state, item)
             session = self._desk.thread(state).session

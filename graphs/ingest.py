@@ -17,7 +17,7 @@ from checkvalve.filters.labels import user_label
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.codes import BY_STATE, REMEDIES
 from checkvalve.graphs.contents import MESSAGE
-from checkvalve.graphs.desk import Desk, Thread, agent_of, thread_of
+from checkvalve.graphs.desk import Desk, Thread, agent_of, nested_run, thread_of
 from checkvalve.graphs.events import ItemIngested, TaskStarted, emit
 from checkvalve.graphs.gate import withdrawn
 from checkvalve.graphs.readings import clean
@@ -42,7 +42,12 @@ class IngestNode:
             if item["status"] == "ran":
                 log.append(observed(item["call"], self._result(state, thread, book, item)))
                 item["status"] = "done"
-        update: PipelineState = {"requests": requests, "thread": thread_of(state), "task": ""}
+        update: PipelineState = {
+            "requests": requests,
+            "thread": thread_of(state),
+            "task": "",
+            "run": state.get("run", nested_run()),
+        }
         if not any(item["status"] == "pending" for item in requests):
             update = {**update, **self._messages(state, thread, book, log)}
         return {**update, "log": log, "references": dict(book.made), "status": "running"}
@@ -57,7 +62,15 @@ class IngestNode:
             return self._ended(thread, book, call, outcome)
         ok = isinstance(outcome.result, dict) and outcome.result.get("ok") is True
         shown = self._store(thread, book, call, values, declared=ok)
-        emit(ItemIngested(thread_of(state), agent_of(state), item["tool"], item["call"], len(book.made)))
+        emit(
+            ItemIngested(
+                thread_of(state),
+                agent_of(state),
+                self._desk.toolbox.public_name(str(item["tool"])),
+                item["call"],
+                len(book.made),
+            )
+        )
         if not ok:
             return refused("failed", REMEDIES["failed"], detail=shown)
         return {"status": "done", "result": shown}
@@ -87,9 +100,14 @@ class IngestNode:
             return self._errand(state, book, log)
         if task := state.get("task", ""):  # a pipeline that is a node: its host declares the task as the user's words
             mark = hashlib.sha256(task.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-            add_message(self._desk, thread_of(state), f"task/{state.get('turns', 0)}/{mark}", task)
+            add_message(
+                self._desk,
+                thread_of(state),
+                f"task/{state.get('run', nested_run())}/{state.get('turns', 0)}/{mark}",
+                task,
+            )
         messages = thread.contents.messages()
-        seen = state.get("messages", 0)
+        seen = state.get("messages", len(messages) - 1 if nested_run() else 0)  # a node looks at its own task only
         for number, (key, text) in enumerate(messages[seen:], seen + 1):
             thread.session.user_words(text, key=f"words:{key}")
             log.append(said_by_user(text))

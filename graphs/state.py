@@ -26,6 +26,7 @@ class PipelineState(TypedDict, total=False):
     thread: str
     agent: str
     requester: str
+    run: str  # tells the runs of a pipeline that is a node apart; empty otherwise
     inputs: list[JSON]  # references that a sub-agent was given
     log: Annotated[list[JsonObject], operator.add]
     references: Annotated[dict[str, JSON], operator.or_]

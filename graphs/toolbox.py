@@ -62,6 +62,10 @@ class Toolbox:
         pinned = [name for name, spec in specs.items() if spec.schema_digest and isinstance(known[name], BaseTool)]
         return cls(known, specs, {name: schema_digest(schema_of(known[name])) for name in pinned})
 
+    def public_name(self, name: str) -> str:
+        """Return a tool's name if the manifest spells it out: one that a server or a model made up is not repeated."""
+        return name if name in self.specs else "unknown"
+
     def shown(self) -> list[dict[str, Any]]:
         """Return what the actor is told: declared tools in the order of their names."""
         return [_function(name, spec.description, _parameters(spec)) for name, spec in sorted(self.specs.items())]
