@@ -21,7 +21,8 @@ from checkvalve.approvals.store import Store
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.logs import configure_logs, get_logger
-from checkvalve.gateway.settings import LoadedSettings, Settings, database_file, load_settings
+from checkvalve.gateway.places import own_files
+from checkvalve.gateway.settings import LoadedSettings, Settings, load_settings
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
 
@@ -144,11 +145,11 @@ def open_gateway(config: Path | None = None) -> Gateway:
 
 def _own_paths(settings: Settings, settings_file: Path | None) -> tuple[str, ...]:
     """Return what no tool may touch: every file this gateway reads its rules from or keeps its records in."""
-    database = database_file(settings)
-    ours = [settings_file, settings.manifest, settings.policy, database]
-    if database is not None:
-        ours += [database.with_name(database.name + suffix) for suffix in ("-wal", "-shm")]
-    found = {str(path) for path in ours if path} | {str(path.resolve()) for path in ours if path}
+    files = own_files(settings, settings_file)
+    databases = [files[name] for name in ("database", "runs") if name in files]
+    beside = [path.with_name(path.name + suffix) for path in databases for suffix in ("-wal", "-shm")]
+    ours = [*files.values(), *beside]
+    found = {str(path) for path in ours} | {str(path.resolve()) for path in ours}
     return tuple(sorted(found))
 
 

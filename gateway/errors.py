@@ -3,6 +3,9 @@
 GatewayError
 ├── SettingsError       a settings file or variable is wrong, or lies where the agent can write
 ├── MissingExtraError   an optional framework is not installed
+├── ToolsError          a module of tools cannot be loaded, or holds none
+├── RunError            a run stopped because a model or a tool server failed; it can be resumed
+├── TokenError          a token of the HTTP API, or the file of them, cannot be used
 └── CaseError           the case given to ``checkvalve decide`` is not one
 """
 
@@ -28,6 +31,18 @@ class MissingExtraError(GatewayError):
     def for_extra(cls, module: str, extra: str) -> MissingExtraError:
         """Return the error that names ``module`` and the command that installs it."""
         return cls(f"{module} is not installed", f"pip install 'checkvalve[{extra}]'")
+
+
+class ToolsError(GatewayError):
+    """A module of tools cannot be loaded, or holds no tools."""
+
+
+class RunError(GatewayError):
+    """A run was left in the middle because something outside failed. Nothing is lost: resume it."""
+
+
+class TokenError(GatewayError):
+    """A token of the HTTP API, or the file that holds their hashes, cannot be used."""
 
 
 class CaseError(GatewayError):

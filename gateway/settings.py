@@ -21,11 +21,15 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from checkvalve.gateway.errors import SettingsError
+from checkvalve.gateway.places import MODEL_FILE, TOOLS_FILE, refuse_agent_folder
 
 PREFIX: Final = "CHECKVALVE_"
 CONFIG_VARIABLE: Final = "CHECKVALVE_CONFIG"
 RESERVED: Final = frozenset({CONFIG_VARIABLE, "CHECKVALVE_REVIEWER_TOKEN"})
 """Variables that are not settings: where the file is, and the credential of a reviewer, which no object may hold."""
+
+_PATHS: Final = frozenset({"manifest", "policy", "agent_workdir", "api_tokens"})
+_URLS: Final = frozenset({"database_url", "checkpoint_url"})
 
 MAX_FILE_BYTES: Final = 262_144  # a settings file is a page; anything larger is a mistake or an attack
 DAY: Final = 86_400
@@ -48,6 +52,29 @@ class Settings(BaseModel):
     execute_within: int = Field(900, ge=1, le=DAY, description="seconds an approval may be used")
     agent_workdir: Path | None = Field(None, description="the folder the agent can write: nothing of ours may be there")
     wait_for_review: float = Field(0.0, ge=0, le=3600, allow_inf_nan=False, description="seconds to wait, then pause")
+    # the two-agent pipeline: `checkvalve run` and `checkvalve serve`
+    tools: str = Field("", description="the Python module with the agent's tools, or a .py file; `module:NAME` for one")
+    reader: str = Field(
+        "", description="the model that sees content: provider:model, or recorded:, scripted:, gguf:FILE"
+    )
+    actor: str = Field("", description="the model that has tools and sees references; named like the reader")
+    checkpoint_url: str = Field("", description="where paused runs live; default: `runs.db` beside the database")
+    on_new_message: Literal["hold", "supersede"] = Field(
+        "hold", description="what a new message does while a call waits: hold keeps it, supersede takes the call back"
+    )
+    bits_per_source: float = Field(
+        64.0, ge=0, le=10_000, allow_inf_nan=False, description="how much one source may decide of the actor's view"
+    )
+    max_turns: int = Field(50, ge=1, le=1_000, description="turns of the actor in one task")
+    max_calls: int = Field(100, ge=0, le=10_000, description="calls of tools in one task")
+    max_asks: int = Field(200, ge=0, le=10_000, description="questions to the reader in one task")
+    # the HTTP API: `checkvalve serve`
+    host: str = Field(
+        "127.0.0.1", min_length=1, max_length=253, description="the address `checkvalve serve` listens on"
+    )
+    port: int = Field(8765, ge=0, le=65_535, description="its port")
+    api_tokens: Path | None = Field(None, description="the file of API tokens; default: beside the database")
+    max_runs: int = Field(4, ge=1, le=64, description="runs that one server works on at the same time")
 
 
 @dataclass(frozen=True)
@@ -82,20 +109,16 @@ def load_settings(config: Path | None = None, environ: Mapping[str, str] | None 
         values["database_url"] = f"sqlite:///{_data_folder(env) / 'checkvalve.db'}"
         origins["database_url"] = "default"
     settings = _validate(values, origins, file)
-    _refuse_agent_folder(settings, file)
+    refuse_agent_folder(settings, file)
     return LoadedSettings(settings, file, origins)
-
-
-def database_file(settings: Settings) -> Path | None:
-    """Return the file behind an SQLite URL, or None for a database server."""
-    url = make_url(settings.database_url)
-    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
 
 
 def shown(settings: Settings) -> dict[str, object]:
     """Return the settings as people may see them: a password in the database URL is hidden."""
     values = settings.model_dump(mode="json")
-    values["database_url"] = make_url(settings.database_url).render_as_string(hide_password=True)
+    for name in _URLS:
+        if values[name]:
+            values[name] = make_url(str(values[name])).render_as_string(hide_password=True)
     return values
 
 
@@ -152,12 +175,18 @@ def _read_file(file: Path) -> dict[str, object]:
 
 def _place(name: str, value: object, file: Path) -> object:
     """Make the relative paths of a settings file relative to that file."""
-    if name in {"manifest", "policy", "agent_workdir"} and isinstance(value, str):
+    if not isinstance(value, str):
+        return value
+    if name in _PATHS:
         return file.parent / Path(value).expanduser()
-    if name == "database_url" and isinstance(value, str):
-        url = _url(value, str(file))
+    if name in _URLS:
+        url = _url(value, f"{file}: {name}")
         if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
             return url.set(database=str(file.parent / Path(url.database).expanduser())).render_as_string(False)
+    if name == "tools" and (found := TOOLS_FILE.fullmatch(value)):
+        return f"{file.parent / Path(found[1]).expanduser()}{found[2] or ''}"
+    if name in {"reader", "actor"} and (found := MODEL_FILE.fullmatch(value)):
+        return f"{found[1]}:{file.parent / Path(found[2]).expanduser()}"
     return value
 
 
@@ -172,22 +201,30 @@ def _read_environment(env: Mapping[str, str]) -> dict[str, object]:
         value = env[variable]
         if not value:
             continue  # `CHECKVALVE_POLICY=` is how a shell says "not set"
-        if name in {"manifest", "policy", "agent_workdir"}:
-            values[name] = _absolute(Path(value), variable)
-        else:
-            values[name] = value
-        if name == "database_url":
-            url = _url(value, variable)
-            if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
-                _absolute(Path(url.database), variable)
+        values[name] = _absolute(Path(value), variable) if name in _PATHS else value
+        if (path := _path_in(name, value, variable)) is not None:
+            _absolute(path, variable)
     return values
+
+
+def _path_in(name: str, value: str, variable: str) -> Path | None:
+    """Return the path inside a value that is more than a path."""
+    if name in _URLS:
+        url = _url(value, variable)
+        is_file = url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:"
+        return Path(url.database or "") if is_file else None
+    if name == "tools" and (found := TOOLS_FILE.fullmatch(value)):
+        return Path(found[1])
+    if name in {"reader", "actor"} and (found := MODEL_FILE.fullmatch(value)):
+        return Path(found[2])
+    return None
 
 
 def _url(value: str, place: str) -> URL:
     try:
         return make_url(value)
     except ArgumentError as error:
-        raise SettingsError(f"{place}: database_url is no database URL", "write sqlite:////path/to.db") from error
+        raise SettingsError(f"{place}: this is no database URL", "write sqlite:////path/to.db") from error
 
 
 def _nearest(name: str, prefix: str = "") -> str:
@@ -205,17 +242,3 @@ def _validate(values: dict[str, object], origins: Mapping[str, str], file: Path 
         place = origins.get(name, "file")
         where = f"{file}: {name}" if place == "file" else place
         raise SettingsError(f"{where}: {first['msg']}", "`checkvalve config show` lists every setting") from error
-
-
-def _refuse_agent_folder(settings: Settings, file: Path | None) -> None:
-    if settings.agent_workdir is None:
-        return
-    folder = settings.agent_workdir.resolve()
-    ours = {"settings file": file, "manifest": settings.manifest, "policy": settings.policy}
-    for name, path in {**ours, "database": database_file(settings)}.items():
-        # Both the link and what it points to: whoever can replace the link chooses the file.
-        if path and (path.resolve().is_relative_to(folder) or path.absolute().is_relative_to(folder)):
-            raise SettingsError(
-                f"the {name} {path} lies in the agent's working folder {folder}",
-                "move it where the agent cannot write: whoever can edit it decides for the gateway",
-            )

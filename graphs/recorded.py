@@ -158,7 +158,9 @@ def input_digest(messages: Sequence[BaseMessage], *, tools: Any = None, schema: 
         {
             "type": message.type,
             "content": message.content,
-            "calls": [[call["name"], call["args"]] for call in message.tool_calls] if _calls(message) else [],
+            "calls": [[call["name"], call["args"]] for call in message.tool_calls]
+            if isinstance(message, AIMessage)
+            else [],
             "reply": message.tool_call_id if isinstance(message, ToolMessage) else "",
         }
         for message in messages
@@ -167,10 +169,6 @@ def input_digest(messages: Sequence[BaseMessage], *, tools: Any = None, schema: 
         return digest(check_value({"messages": shown, "tools": tools, "schema": schema}))
     except HostileInputError as error:
         raise ModelError(f"this input cannot be recorded [{error.code}]", "send text only") from error
-
-
-def _calls(message: BaseMessage) -> bool:
-    return isinstance(message, AIMessage)
 
 
 def _answer(message: AIMessage) -> dict[str, JSON]:

@@ -9,7 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from checkvalve.gateway.errors import SettingsError
-from checkvalve.gateway.settings import Settings, database_file, load_settings, shown
+from checkvalve.gateway.places import checkpoint_place, database_file, own_files, tokens_file
+from checkvalve.gateway.settings import Settings, load_settings, shown
 
 
 @pytest.fixture
@@ -151,3 +152,67 @@ def test_by_default_the_environment_of_the_process_is_read(monkeypatch: pytest.M
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("CHECKVALVE_PROFILE", "strict")
     assert load_settings().origins["profile"] == "CHECKVALVE_PROFILE"
+
+
+def test_what_a_pipeline_is_made_of_lies_relative_to_the_settings_file(tmp_path: Path) -> None:
+    file = tmp_path / "etc" / "checkvalve.toml"
+    file.parent.mkdir()
+    file.write_text(
+        "database_url = 'sqlite:///data/gate.db'\nmanifest = 'm.yaml'\ntools = 'mine.py:TOOLS'\n"
+        "reader = 'scripted:reader.jsonl'\nactor = 'openai:gpt-5'\ncheckpoint_url = 'sqlite:///r.db'\n"
+    )
+    settings = load_settings(file, {"HOME": str(tmp_path)}).settings
+    assert settings.tools == f"{file.parent / 'mine.py'}:TOOLS"
+    assert settings.reader == f"scripted:{file.parent / 'reader.jsonl'}"
+    assert settings.actor == "openai:gpt-5"
+    assert checkpoint_place(settings) == file.parent / "r.db"
+    assert tokens_file(settings) == file.parent / "data" / "api-tokens.json"
+    assert set(own_files(settings, file)) == {
+        "settings file", "manifest", "database", "runs", "file of API tokens", "tools", "reader",
+    }  # fmt: skip
+
+
+def test_paused_runs_live_beside_the_database_by_default(tmp_path: Path) -> None:
+    settings = load_settings(None, {"HOME": str(tmp_path)}).settings
+    assert checkpoint_place(settings) == tmp_path / ".local/share/checkvalve/runs.db"
+
+
+def test_on_a_server_the_places_of_runs_and_tokens_have_to_be_named() -> None:
+    settings = Settings(database_url="postgresql+psycopg://db/gate")
+    with pytest.raises(SettingsError, match="checkpoint_url"):
+        checkpoint_place(settings)
+    with pytest.raises(SettingsError, match="api_tokens"):
+        tokens_file(settings)
+    named = Settings(
+        database_url="postgresql+psycopg://db/gate",
+        checkpoint_url="postgresql+psycopg://u:secret@db/runs",
+        api_tokens=Path("/etc/tokens.json"),
+    )
+    assert checkpoint_place(named) == named.checkpoint_url
+    assert tokens_file(named) == Path("/etc/tokens.json")
+    assert "secret" not in str(shown(named))
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("CHECKVALVE_TOOLS", "./mine.py"),
+        ("CHECKVALVE_READER", "scripted:reader.jsonl"),
+        ("CHECKVALVE_CHECKPOINT_URL", "sqlite:///runs.db"),
+        ("CHECKVALVE_API_TOKENS", "tokens.json"),
+    ],
+)
+def test_a_relative_place_in_a_variable_is_refused(variable: str, value: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="relative"):
+        load_settings(None, {"HOME": str(tmp_path), variable: value})
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["tools = 'work/mine.py'", "reader = 'gguf:work/m.gguf'", "api_tokens = 'work/t'", "checkpoint_url = 'sqlite:///work/r.db'"],
+)  # fmt: skip
+def test_nothing_of_a_pipeline_may_lie_where_the_agent_writes(line: str, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "c.toml").write_text(f"agent_workdir = 'work'\n{line}\n")
+    with pytest.raises(SettingsError, match="working folder"):
+        load_settings(tmp_path / "c.toml", {"HOME": str(tmp_path)})
