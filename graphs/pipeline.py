@@ -32,11 +32,13 @@ from checkvalve.graphs.executor_node import ExecutorNode
 from checkvalve.graphs.gate import GateNode, next_after_gate
 from checkvalve.graphs.ingest import IngestNode, next_after_ingest
 from checkvalve.graphs.limits import PipelineLimits
-from checkvalve.graphs.reader import PlainReader, ReaderModel
+from checkvalve.graphs.models import ModelSpec, load_chat_model
+from checkvalve.graphs.reader import ReaderModel
 from checkvalve.graphs.runs import Pipeline, PipelineGraph
 from checkvalve.graphs.schemas import ReadSchema
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.state import PipelineOutput, PipelineState
+from checkvalve.graphs.structured import StructuredReader
 from checkvalve.graphs.toolbox import Toolbox
 
 
@@ -44,8 +46,8 @@ def build_pipeline(  # noqa: PLR0913  # one place to say everything; all of it b
     services: Services,
     *,
     tools: Sequence[Any],
-    reader: BaseChatModel | ReaderModel,
-    actor: BaseChatModel,
+    reader: ModelSpec | ReaderModel,
+    actor: ModelSpec,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     limits: PipelineLimits | None = None,
     schemas: Mapping[str, ReadSchema] | None = None,
@@ -60,8 +62,8 @@ def build_pipeline(  # noqa: PLR0913  # one place to say everything; all of it b
     Args:
         services: what decides, records and runs; ``Gateway.services``.
         tools: LangChain tools, and sub-agents made by :meth:`Pipeline.as_tool`; the manifest declares each of them.
-        reader: the model that sees content. It gets no tools.
-        actor: the model that has tools and sees references.
+        reader: the model that sees content, or its name (``provider:model``). It gets no tools.
+        actor: the model that has tools and sees references, or its name.
         checkpointer: where the graph is kept, with :class:`StrictSerializer`; none in a node of a bigger graph, which
             brings its own.
         limits: what one task may use up.
@@ -74,7 +76,8 @@ def build_pipeline(  # noqa: PLR0913  # one place to say everything; all of it b
             decided, ``supersede`` takes the question back.
 
     Raises:
-        PipelineError: two tools have one name, or the checkpointer would rebuild more than plain data.
+        PipelineError: two tools have one name, the checkpointer would rebuild more than plain data, or a model that was
+            named cannot be made.
     """
     if checkpointer is not None and not isinstance(checkpointer.serde, StrictSerializer):
         raise PipelineError(
@@ -89,8 +92,8 @@ def build_pipeline(  # noqa: PLR0913  # one place to say everything; all of it b
         requester=requester,
         servers=dict(servers or {}),
     )
-    model = PlainReader(reader) if isinstance(reader, BaseChatModel) else reader
-    graph = _graph(desk, model, actor, instructions, checkpointer)
+    model = StructuredReader(load_chat_model(reader)) if isinstance(reader, BaseChatModel | str) else reader
+    graph = _graph(desk, model, load_chat_model(actor), instructions, checkpointer)
     return Pipeline(graph, desk, on_new_message)
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, runtime_checkable
 
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON, check_value, parse_strict
@@ -39,28 +38,6 @@ class ReaderModel(Protocol):
     async def aextract(self, messages: Sequence[BaseMessage], schema: Mapping[str, Any]) -> object:
         """Do what :meth:`extract` does."""
         ...
-
-
-class PlainReader:
-    """Any chat model, asked for JSON in words: nothing but text is needed from the provider."""
-
-    def __init__(self, model: BaseChatModel) -> None:
-        """Use ``model``, which gets no tools."""
-        self._model = model
-
-    def extract(self, messages: Sequence[BaseMessage], schema: Mapping[str, Any]) -> object:  # noqa: ARG002
-        """Return the text of the model's answer, or the arguments if it called something."""
-        return _said(self._model.invoke(list(messages)))
-
-    async def aextract(self, messages: Sequence[BaseMessage], schema: Mapping[str, Any]) -> object:  # noqa: ARG002
-        """Do what :meth:`extract` does."""
-        return _said(await self._model.ainvoke(list(messages)))
-
-
-def _said(message: AIMessage) -> object:
-    if message.tool_calls:
-        return message.tool_calls[0]["args"]
-    return message.text
 
 
 @dataclass
@@ -156,6 +133,3 @@ async def aask(model: ReaderModel, asking: Asking) -> Asking:
         else:
             over = await asyncio.to_thread(asking.take, answer)
     return asking
-
-
-Ask = Callable[[ReaderModel, Asking], Asking]

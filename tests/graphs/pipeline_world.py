@@ -111,6 +111,7 @@ class FunctionModel(BaseChatModel):
     seen: list[list[BaseMessage]] = Field(default_factory=list)
     tools: list[Any] = Field(default_factory=list)
     traces: list[Any] = Field(default_factory=list)
+    profile: Any = Field(default={"structured_output": False})
 
     def bind_tools(self, tools: Sequence[Any], **_: Any) -> Any:
         self.tools.extend(tools)

@@ -251,8 +251,8 @@ def test_what_the_actor_cannot_do_is_a_code(world: World) -> None:
     seen = codes(actor)
     assert sorted(seen[:3]) == ["done", "failed", "unregistered_tool"]
     assert sorted(seen[3:13]) == sorted(
-        ["unknown_reference", "malformed_call", "unknown_reference", "bad_schema", "unknown_schema", "bad_request"]
-        + ["not_a_list", "unverified_field", "unknown_field", "answer_alone"]
+        "unknown_reference malformed_call unknown_reference bad_schema unknown_schema bad_request not_a_list "
+        "unverified_field unknown_field answer_alone".split()
     )
     assert seen[13:] == ["malformed_call", "empty_answer", "unknown_reference"]
     assert "the server says" not in str(actor.seen)
@@ -408,7 +408,9 @@ def test_the_state_is_plain_json_and_holds_no_content(world: World) -> None:
         calls(("read", {"references": ["r7"], "schema": {"fields": {"x": {"type": "reference"}}}}), prefix="b"),
         AIMessage("{ref:r7} {ref:r14}"),
     )
-    pipeline = world.pipeline(actor, reading('{"have_enough_information": true, "x": "FREE WORDS"}'), checkpointer=saver)
+    pipeline = world.pipeline(
+        actor, reading('{"have_enough_information": true, "x": "FREE WORDS"}'), checkpointer=saver
+    )
     result = pipeline.start("Read my mail", thread="t")
     assert result.answer == f"{MAILS[0]['text']} FREE WORDS"
     stored = ""
