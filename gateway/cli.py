@@ -24,11 +24,12 @@ from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.store import Store
 from checkvalve.filters.errors import FilterError
-from checkvalve.gateway import decide_command
+from checkvalve.gateway import decide_command, run_command
 from checkvalve.gateway.app import open_queue
 from checkvalve.gateway.errors import GatewayError
 from checkvalve.gateway.logs import configure_logs, get_logger, printable
 from checkvalve.gateway.settings import LoadedSettings, load_settings, shown
+from checkvalve.graphs.errors import GraphError
 
 ENTRY_POINTS: Final = "checkvalve.commands"
 UNUSABLE: Final = 2  # nothing was done: the request, a file or the database is wrong
@@ -184,7 +185,7 @@ def run(command: Callable[[], object]) -> int:
     except BrokenPipeError:  # `checkvalve ... | head`
         sys.stderr.close()
         return 1
-    except (GatewayError, ApprovalError, FilterError) as error:
+    except (GatewayError, ApprovalError, FilterError, GraphError) as error:
         text = (getattr(error, "message", "") and str(error)) or str(error)
         remedy = getattr(error, "remedy", "")
         sys.stderr.write(f"error: {printable(text.removesuffix(f' ({remedy})'), 2_000)}\n")
@@ -197,6 +198,7 @@ def run(command: Callable[[], object]) -> int:
 app.add_typer(approvals_app(_queue), name="approvals")
 app.add_typer(audit_app(_store), name="audit")
 decide_command.register(app)
+run_command.register(app, _loaded, lambda: _Chosen.file)
 app.add_typer(_manifest, name="manifest")
 app.add_typer(_policy, name="policy")
 app.add_typer(_config, name="config")

@@ -19,6 +19,11 @@ TOOLS_FILE: Final = re.compile(r"(.+\.py)(:\w+)?", re.DOTALL)
 """Tools that are in a file, not in an installed module."""
 
 
+def is_manifest(name: str) -> bool:
+    """Say whether ``name`` is that of a manifest, which declares tools and does not bring them."""
+    return name.endswith((".yaml", ".yml"))
+
+
 def database_file(settings: Settings) -> Path | None:
     """Return the file behind an SQLite URL, or None for a database server."""
     return _file_of(settings.database_url)

@@ -19,16 +19,10 @@ from langchain_core.tools import BaseTool
 
 from checkvalve.gateway.errors import ToolsError
 from checkvalve.gateway.logs import printable
-from checkvalve.gateway.places import TOOLS_FILE
+from checkvalve.gateway.places import TOOLS_FILE, is_manifest
 
 _NAMES: Final = ("TOOLS", "tools")
 _FORM: Final = "name a module such as --tools mypackage.tools, a list in it with :NAME, or a file as --tools ./tools.py"
-_MANIFESTS: Final = (".yaml", ".yml")
-
-
-def is_manifest(spec: str) -> bool:
-    """Say whether ``spec`` names a manifest: that declares tools, and does not bring them."""
-    return spec.endswith(_MANIFESTS)
 
 
 def load_tools(spec: str) -> list[BaseTool]:
