@@ -14,12 +14,15 @@ from typing import Final
 from checkvalve.approvals.endorsements import Endorsement, Mandate
 from checkvalve.approvals.requests import ActionRequest, Leaf
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
+from checkvalve.filters.asking import asks_for, describes, is_destination
 from checkvalve.filters.fields import scalar_text
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority, Trust
+from checkvalve.filters.mentions import has_currency
 from checkvalve.filters.normalise import normalise
 from checkvalve.filters.origins import Attribution, Field, MatchKind, Origin
-from checkvalve.filters.words import asks_for, describes, is_evidence, stem, tokens
+from checkvalve.filters.values import canonical
+from checkvalve.filters.words import is_evidence, tokens
 
 UNDECLARED_ARGUMENT: Final = ArgumentSpec()
 """An argument nobody declared is a target."""
@@ -73,9 +76,9 @@ def attribute_leaves(
             continue
         spec = spec_for(leaf, tool)
         attribution = _attribute(leaf, spec.kind, index, references)
-        by_user = any(said_so(origin, spec, tool) for origin in attribution.origins)
+        by_user = any(said_so(origin, spec, tool, said) for origin in attribution.origins)
         sufficient = (
-            by_user or _is_safe(leaf, spec, said) or any(in_field(origin, spec) for origin in attribution.origins)
+            by_user or _is_safe(leaf, spec, index) or any(in_field(origin, spec) for origin in attribution.origins)
         )
         covered = "" if sufficient else _cover(attribution, spec.role, tool, endorsements, mandates)
         yield AttributedLeaf(leaf, spec, attribution, sufficient or bool(covered), by_user, covered)
@@ -122,32 +125,54 @@ def _cover(
     return "mandate" if any(item.covers(attribution, role, tool.name) for item in mandates) else ""
 
 
-def said_so(origin: Origin, spec: ArgumentSpec, tool: ToolSpec) -> bool:
+def said_so(origin: Origin, spec: ArgumentSpec, tool: ToolSpec, words_in_force: str = "") -> bool:
     """Say whether the user or the system named the value, in a way that fits its role.
 
-    1. The words have authority, and the argument accepts it. 2. The mention is not negated. 3. For the destination of
-    an effect it does not say where something comes *from*, and a mere name is marked as one, stands in a sentence
-    that asks for the effect, or is pointed back at by one ("pay them"). 4. It is evidence: not a common word, and a
-    number names a record only beside its noun; the value of a setting may be common ("on") in a sentence that asks.
+    1. The words have authority, the argument accepts it, and they belong to what is asked now. 2. It is exactly this
+    value, and the mention is neither negated nor part of a quotation. 3. A destination stands where people put
+    destinations, or a clause that asks points back at it ("pay them"). 4. A credential is quoted or introduced, to
+    the last byte. 5. An amount is no number of a record, and where sums carry a currency it does, too. 6. It is
+    evidence: not a common word, and a number names a record only beside its noun; the value of a setting may be
+    common ("on") in a sentence that asks.
     """
-    field = origin.field
-    if field.authority is Authority.NONE or origin.match is MatchKind.DERIVED:
+    field, seen = origin.field, origin.mention
+    if seen is None or origin.stale or origin.match is MatchKind.DERIVED or seen.negated or seen.cited:
         return False
     if field.authority.name.lower() not in spec.accepts:
         return False
-    if origin.negated:
-        return False
-    asking = asks_for(origin.sentence, tool.asks, ())
-    if spec.role is Role.TARGET and tool.effect is not Effect.READ:
-        if origin.as_source and spec.kind in _PEOPLE:
-            return False
-        pointed_at = asking or origin.marked or describes(normalise(field.text).text, tool.asks)
-        if spec.kind in _NAMES and not pointed_at:
-            return False
-    if spec.role is Role.CONTROL and tool.asks and asking:
-        return True
     text = field.text.encode()[origin.span[0] : origin.span[1]].decode("utf-8", "replace")
-    return is_evidence(normalise(text).text, spec.kind, marked=origin.marked, capitalised=text[:1].isupper())
+    capitalised = text[:1].isupper()
+    verbs = asking_words(tool)
+    spelled = spec.kind == "name" and any(sign in text for sign in "/:.@_")  # "acme/site" is no word of a sentence
+    if spec.role is Role.TARGET and tool.effect is not Effect.READ and spec.kind in _PEOPLE and not spelled:
+        typed = spec.kind not in _NAMES and canonical(spec.kind, text) is not None
+        pointed_at = (capitalised or typed or seen.marked) and not seen.as_source and describes(words_in_force, verbs)
+        if not is_destination(seen, verbs, typed=typed, capitalised=capitalised) and not pointed_at:
+            return False
+    if spec.role is Role.CREDENTIAL:
+        return origin.match is MatchKind.EXACT and (seen.quoted or _introduces(seen.before))
+    if spec.role is Role.AMOUNT and not _is_amount(origin):
+        return False
+    if spec.role is Role.CONTROL and tool.asks and asks_for(seen.sentence, verbs, ()):
+        return True
+    return is_evidence(normalise(text).text, spec.kind, marked=seen.marked, capitalised=capitalised)
+
+
+def asking_words(tool: ToolSpec) -> tuple[str, ...]:
+    """Return the words that ask for a tool's effect: those declared, or else those of its name."""
+    return tool.asks or tuple(word for word, *_ in tokens(normalise(tool.name.replace("_", " ")).text))
+
+
+def _introduces(before: str) -> bool:
+    last = [word for word, *_ in tokens(before)][-1:]
+    return before.rstrip().endswith((":", "=")) or bool(last and last[0] in {"to", "is", "as", "be", "auf", "ist"})
+
+
+def _is_amount(origin: Origin) -> bool:
+    seen = origin.mention
+    if seen is None or seen.currency:
+        return seen is not None
+    return not seen.numbered and not has_currency(normalise(origin.field.text).text)
 
 
 def in_field(origin: Origin, spec: ArgumentSpec) -> bool:
@@ -162,13 +187,20 @@ def in_field(origin: Origin, spec: ArgumentSpec) -> bool:
     return "text" in {spec.kind, field.kind} or spec.kind == field.kind
 
 
-def _is_safe(leaf: Leaf, spec: ArgumentSpec, said: str) -> bool:
-    """Say whether a control value needs no origin: declared safe, or a switch whose name the user spoke."""
+def _is_safe(leaf: Leaf, spec: ArgumentSpec, index: AttributionIndex) -> bool:
+    """Say whether a control value needs no origin: declared safe, or a switch whose name the user spoke, unnegated."""
     if spec.role is not Role.CONTROL:
         return False
     if any(type(safe) is type(leaf.value) and safe == leaf.value for safe in spec.safe_values):
         return True
-    if leaf.value is True:
-        name = {stem(word) for word, *_ in tokens(str(leaf.path[-1]).replace("_", " "))}
-        return bool(name) and name <= {stem(word) for word, *_ in tokens(said)}
-    return False
+    if leaf.value is not True:
+        return False
+    spoken = index.attribute(str(leaf.path[-1]).replace("_", " "), "name").origins
+    return any(
+        origin.mention is not None
+        and not origin.stale
+        and not origin.mention.negated
+        and not origin.mention.question
+        and origin.match is not MatchKind.DERIVED
+        for origin in spoken
+    )

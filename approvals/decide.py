@@ -15,7 +15,7 @@ executor, with a grant for exactly this digest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -27,6 +27,7 @@ from checkvalve.approvals.facts import PROFILES, compute
 from checkvalve.approvals.manifest import manifest_digest
 from checkvalve.approvals.policy import Policy, PolicyAnswer
 from checkvalve.approvals.reasons import remedy_for
+from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec
 from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
@@ -56,6 +57,7 @@ class DecisionContext:
     requester: str = ""
     calls_so_far: Mapping[str, int] = field(default_factory=dict)
     questions_so_far: int = 0
+    done: Collection[str] = ()
     observed_schema_digest: str | None = None
     protected: Sequence[str] = ()
     detectors: Sequence[Detector] = BUILT_IN
@@ -144,6 +146,7 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
         calls_so_far=context.calls_so_far,
         protected=(*context.protected, *context.manifest.protected),
         profile=context.profile,
+        repeated=effect_key(request, spec) in context.done,
     )
     # 5.
     action = ANSWER.name if spec is ANSWER else spec.effect.value

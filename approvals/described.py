@@ -14,16 +14,23 @@ from typing import Final
 
 from checkvalve.approvals.attributed import AttributedLeaf
 from checkvalve.approvals.toolspec import Role
+from checkvalve.filters.asking import asking_clauses, refers_back
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Trust
+from checkvalve.filters.mentions import clauses, is_negated, sentences
 from checkvalve.filters.origins import Field
-from checkvalve.filters.values import NUMBER, canonical
+from checkvalve.filters.values import NUMBER, canonical, spoken_number
 from checkvalve.filters.words import tokens
 
 MAX_NUMBERS: Final = 12
 """Numbers taken from the user's words and from matching records each; more could reach any sum by accident."""
 
 _CENT: Final = Decimal("0.01")
+_DIFFERENCES: Final = frozenset(
+    {"difference", "rest", "remainder", "remaining", "minus", "less", "differenz", "restbetrag"}
+)
+_SUMS: Final = frozenset({"plus", "additional", "extra", "sum", "total", "together", "zuzüglich"})
+_PERCENTAGE: Final = re.compile(r"(\d{1,3}(?:\.\d{1,4})?)\s*(?:%|percent|prozent)")
 _SIZE, _PRICE, _TIME, _SCORE = ("size", "bytes", "length"), ("price", "cost", "amount"), ("date", "time"), ("rating",)
 _SUPERLATIVES: Final[dict[str, tuple[tuple[str, ...], Callable[..., str | Decimal]]]] = {
     **dict.fromkeys(("largest", "biggest", "longest"), (_SIZE, max)),
@@ -37,15 +44,18 @@ _SUPERLATIVES: Final[dict[str, tuple[tuple[str, ...], Callable[..., str | Decima
 }
 
 
-def is_extreme(record: str, index: AttributionIndex) -> bool:
+def is_extreme(record: str, index: AttributionIndex, verbs: Sequence[str]) -> bool:
     """Say whether ``record`` is the one that the user's superlative picks out of its listing.
 
-    1. The user's words hold exactly one superlative. 2. Each record that this tool has ever listed has one field of
-    that meaning that outsiders cannot write. 3. This record alone holds the extreme value: once the largest file is
-    gone, the next one is not what the user meant.
+    1. Exactly one clause with a superlative asks for this effect, or says "it" after one. 2. Each record that this
+    tool has ever listed has one field of that meaning that outsiders cannot write. 3. This record alone holds the
+    extreme value: once the largest file is gone, the next one is not what the user meant.
     """
-    said = {word for word, *_ in tokens(index.user_text()) if word in _SUPERLATIVES}
-    if len(said) != 1:
+    text = index.user_text()
+    said = {word for word, *_ in tokens(text) if word in _SUPERLATIVES}
+    asking = list(asking_clauses(text, verbs))
+    asked = any(said & {word for word, *_ in tokens(clause)} or refers_back(clause, verbs) for clause in asking)
+    if len(said) != 1 or not asked or _negates(text, said):
         return False
     names, pick = _SUPERLATIVES[said.pop()]
     listed = {identity(name, index): _measure(index.record_fields(name), names) for name in index.siblings(record)}
@@ -54,6 +64,16 @@ def is_extreme(record: str, index: AttributionIndex) -> bool:
         return False
     extreme = pick(values)
     return listed.get(identity(record, index)) == extreme and values.count(extreme) == 1
+
+
+def _negates(text: str, said: set[str]) -> bool:
+    """Say whether a superlative stands under a negation: "do not touch the largest file"."""
+    return any(
+        word in said and is_negated(clause[:start])
+        for sentence in sentences(text)
+        for clause in clauses(sentence)
+        for word, start, _ in tokens(clause)
+    )
 
 
 def identity(record: str, index: AttributionIndex) -> tuple[str, ...]:
@@ -76,8 +96,8 @@ def is_computed(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: A
     """Say whether an amount follows by simple arithmetic from the user's numbers and records about the same target.
 
     1. Every target of the call is sufficient by itself. 2. Take the numbers in the user's words, and the trusted
-    numbers of records that mention one of those targets. 3. A difference, a sum, a percentage, or a percentage with a
-    sum, of one number of each side, rounded to cents, has to give the amount.
+    numbers of records that mention one of those targets. 3. An operation that the user's words name (a difference, a
+    sum, a percentage, a percentage with a sum), of one number of each side, rounded to cents, has to give the amount.
     """
     targets = [leaf for leaf in leaves if leaf.spec.role is Role.TARGET]
     value = canonical("number", str(item.leaf.value))
@@ -88,17 +108,16 @@ def is_computed(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: A
         or not all(leaf.sufficient for leaf in targets)
     ):
         return False
-    said = list(dict.fromkeys(_spoken(index.user_text())))[:MAX_NUMBERS]
+    text = index.user_text()
+    said = list(dict.fromkeys(_spoken(text)))[:MAX_NUMBERS]
     booked = list(dict.fromkeys(_booked(targets, index)))[:MAX_NUMBERS]
-    return Decimal(value).quantize(_CENT) in set(_results(said, booked))
+    return Decimal(value).quantize(_CENT) in set(_results(text, said, booked))
 
 
 def _spoken(text: str) -> Iterator[Decimal]:
     for match in NUMBER.finditer(text):
-        if form := canonical("number", match[0]):
+        if form := spoken_number(match[0]):
             yield Decimal(form)
-    for match in re.finditer(r"(\d{1,3}(?:\.\d{1,4})?)\s*(?:%|percent)", text):
-        yield Decimal(match[1])
 
 
 def _booked(targets: Sequence[AttributedLeaf], index: AttributionIndex) -> Iterator[Decimal]:
@@ -111,11 +130,18 @@ def _booked(targets: Sequence[AttributedLeaf], index: AttributionIndex) -> Itera
                 yield abs(Decimal(number))
 
 
-def _results(said: Sequence[Decimal], booked: Sequence[Decimal]) -> Iterator[Decimal]:
-    hundredth = Decimal("0.01")
+def _results(text: str, said: Sequence[Decimal], booked: Sequence[Decimal]) -> Iterator[Decimal]:
+    spoken_words = {word for word, *_ in tokens(text)}
+    differ, add = bool(_DIFFERENCES & spoken_words), bool(_SUMS & spoken_words)
+    shares = {Decimal(match[1]) for match in _PERCENTAGE.finditer(text)}
     for spoken, base in product(said, booked):
-        share = base * spoken * hundredth
-        for result in (abs(spoken - base), spoken + base, share, base + share):
-            yield result.quantize(_CENT)
-        for extra in said:
-            yield (share + extra).quantize(_CENT)
+        if differ:
+            yield abs(spoken - base).quantize(_CENT)
+        if add:
+            yield (spoken + base).quantize(_CENT)
+    for share, base in product(shares, booked):
+        part = base * share * _CENT
+        yield part.quantize(_CENT)
+        yield (base + part).quantize(_CENT)
+        for extra in said if add else ():
+            yield (part + extra).quantize(_CENT)

@@ -10,21 +10,24 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final
+from urllib.parse import unquote
 
-from checkvalve.approvals.attributed import AttributedLeaf, in_field
+from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field
 from checkvalve.approvals.described import is_computed
-from checkvalve.approvals.flow import foreign_links, may_flow, resolve_readers
-from checkvalve.approvals.named import is_chosen
+from checkvalve.approvals.flow import foreign_links, is_outgoing, may_flow, resolve_readers
+from checkvalve.approvals.named import is_chosen, is_final
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec, WritableBy
+from checkvalve.filters.asking import asks_for, describes
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Trust
 from checkvalve.filters.origins import FieldRule
 from checkvalve.filters.values import canonical, url_host
-from checkvalve.filters.words import asks_for, describes
 
 PROFILES: Final = ("strict",)
 """Which result fields count as trusted. ``strict``: those that no outsider can write."""
 
+_PROCESS_PATH: Final = re.compile(r"/proc/[^/]+/(?:root|cwd|fd|task)|/dev/fd")
+_MAX_DECODINGS: Final = 3
 _ROLES: Final = {
     Role.TARGET: "targets_ok",
     Role.SELECTOR: "selectors_ok",
@@ -33,8 +36,6 @@ _ROLES: Final = {
     Role.AMOUNT: "amounts_ok",
     Role.CONTROL: "controls_ok",
 }
-_DESTRUCTIVE: Final = frozenset({Effect.DELETE, Effect.PAY})
-_OUTGOING: Final = frozenset({Effect.SEND, Effect.PAY, Effect.CONFIGURE})
 
 
 def field_rules(spec: ToolSpec, manifest: Manifest) -> tuple[FieldRule, ...]:
@@ -60,11 +61,12 @@ def compute(
     calls_so_far: Mapping[str, int],
     protected: Sequence[str],
     profile: str,
+    repeated: bool = False,
 ) -> dict[str, bool | str]:
     """Return the Cedar context for one call. Every ``*_ok`` fact is true only when it was positively established."""
     said = index.user_text()
     found = list(foreign_links(leaves, spec, index, manifest.principal))
-    outgoing = spec.effect in _OUTGOING or spec.leaves_domain
+    outgoing = is_outgoing(spec, leaves)
     answering = spec.name == "answer"
     facts: dict[str, bool | str] = {name: _role_ok(leaves, role) for role, name in _ROLES.items()}
     facts["targets_ok"] = facts["targets_ok"] and _has_target(spec, leaves) and _fit_words(spec, leaves, index)
@@ -75,9 +77,10 @@ def compute(
         "profile": profile,
         "leaves_domain": spec.leaves_domain,
         "reversible": spec.reversible,
-        "asked": asks_for(said, spec.asks, spec.about),
-        "anchored": _is_anchored(spec, leaves),
-        "record_named": spec.effect not in _DESTRUCTIVE or all(_record_named(item, index, spec) for item in leaves),
+        "asked": asks_for(said, asking_words(spec), spec.about),
+        "repeated": repeated and spec.effect not in {Effect.READ, Effect.WRITE, Effect.REMEMBER},
+        "anchored": _is_anchored(leaves),
+        "record_named": not is_final(spec) or all(_record_named(item, index, spec) for item in leaves),
         "readers_ok": answering or not outgoing or may_flow(leaves, spec, index, manifest.principal),
         "links_ok": not outgoing or answering or not found,
         "fetches_ok": not any(link.auto_fetch for link in found),
@@ -97,13 +100,12 @@ def _role_ok(leaves: Sequence[AttributedLeaf], role: Role) -> bool:
 def _has_target(spec: ToolSpec, leaves: Sequence[AttributedLeaf]) -> bool:
     """Say whether something that leaves names where to: no recipient at all may well mean everybody.
 
-    An argument declared optional sends nowhere when it is left out or empty; a call that selects a record to change
-    may leave the destination as it is.
+    An argument declared optional sends nowhere when it is left out or empty.
     """
     if spec.effect not in {Effect.SEND, Effect.PAY} or spec.name == "answer":
         return True
     needed = [argument for argument in spec.args.values() if argument.role is Role.TARGET and not argument.optional]
-    named = any(item.spec.role in {Role.TARGET, Role.SELECTOR} for item in leaves)
+    named = any(item.spec.role is Role.TARGET for item in leaves)
     return named or (bool(spec.args) and not needed)
 
 
@@ -113,20 +115,18 @@ def _fit_words(spec: ToolSpec, leaves: Sequence[AttributedLeaf], index: Attribut
     "Tell Ann" must not let a model write to somebody else who happens to stand in a trusted list.
     """
     targets = [item for item in leaves if item.spec.role is Role.TARGET]
-    if spec.effect is Effect.READ or all(is_chosen(item, index, spec) for item in targets):
+    if spec.effect is Effect.READ or all(item.covered_by or is_chosen(item, index, spec) for item in targets):
         return True
-    return describes(index.user_text(), spec.asks)
+    return describes(index.user_text(), asking_words(spec))
 
 
-def _is_anchored(spec: ToolSpec, leaves: Sequence[AttributedLeaf]) -> bool:
+def _is_anchored(leaves: Sequence[AttributedLeaf]) -> bool:
     """Say whether a call that has no destination is still tied to the user's words by at least one of its values.
 
     An attacker who cannot choose a destination can still dictate a whole record; what the user asked for shares at
     least a title, a name or a record with what the user said.
     """
-    if not leaves:
-        return bool(spec.asks)  # nothing to tie it to but the words that ask for it
-    if any(item.spec.role is Role.TARGET for item in leaves):
+    if not leaves or any(item.spec.role is Role.TARGET for item in leaves):
         return True
     return not all(_is_foreign(item) for item in leaves)
 
@@ -142,7 +142,9 @@ def _is_foreign(item: AttributedLeaf) -> bool:
 
 def _record_named(item: AttributedLeaf, index: AttributionIndex, spec: ToolSpec) -> bool:
     """Say whether the user chose the record that a destructive call picks."""
-    return item.spec.role not in {Role.SELECTOR, Role.TARGET} or is_chosen(item, index, spec)
+    if item.spec.role not in {Role.SELECTOR, Role.TARGET} or item.covered_by:
+        return True
+    return is_chosen(item, index, spec)
 
 
 def _lineage_ok(leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
@@ -186,16 +188,25 @@ def _is_protected(item: AttributedLeaf, protected: Sequence[str]) -> bool:
 def _covers(guard: str, piece: str) -> bool:
     if "/" not in guard and "." in guard:
         return url_host(piece) == guard.casefold()
-    form = _clean_path(piece)
-    wanted = _clean_path(guard)
+    form, wanted = _clean_path(piece), _clean_path(guard)
+    if _PROCESS_PATH.match(form):
+        return True  # a door to every file by another name
+    tail = re.sub(r"^~[^/]*", "", wanted)
+    if not form.startswith("/"):
+        # Where it starts is not known here, so its end decides: "../../etc/agent" may well be "/etc/agent".
+        form = "/" + re.sub(r"^(?:\.\./|~[^/]*/)+", "", f"{form}/").rstrip("/")
+        return f"{form}/".startswith(f"{tail}/")
     if wanted.startswith("~/"):
-        tail = wanted[1:]
-        return f"{form}/".endswith(f"{tail}/") or f"{tail}/" in f"{form}/"
+        return f"{tail}/" in f"{form}/"
     return form == wanted or form.startswith(wanted.rstrip("/") + "/")
 
 
 def _clean_path(text: str) -> str:
-    form = canonical("path", re.sub(r"%([0-9a-fA-F]{2})", lambda match: chr(int(match[1], 16)), text)) or ""
-    form = re.sub(r"^file:/{1,3}", "/", form)
-    form = re.sub(r"^\$\{?HOME\}?", "~", form)
-    return posixpath.normpath(form).casefold() if form else ""  # some file systems do not tell cases apart
+    form = text
+    for _ in range(_MAX_DECODINGS):
+        form = unquote(form)
+    form = canonical("path", form) or ""
+    form = re.sub(r"^file:(?:/{3,}|//?(?:localhost/)?)", "/", form)
+    form = re.sub(r"^\$\{?home\}?", "~", form)
+    # Some file systems do not tell cases apart, so case is folded by the canonical form.
+    return posixpath.normpath(form) if form else ""

@@ -9,19 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from checkvalve.approvals.attributed import AttributedLeaf, in_field, said_so
+from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field, said_so
 from checkvalve.approvals.named import is_chosen
-from checkvalve.approvals.toolspec import ArgumentSpec, Principal, Role, ToolSpec
+from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Principal, Role, ToolSpec
+from checkvalve.filters.asking import asking_clauses
 from checkvalve.filters.index import AttributionIndex
-from checkvalve.filters.labels import Authority, Readers
+from checkvalve.filters.labels import Readers
 from checkvalve.filters.links import Link, links
 from checkvalve.filters.normalise import normalise
-from checkvalve.filters.origins import Field
+from checkvalve.filters.origins import Field, MatchKind
 from checkvalve.filters.values import canonical, url_host
 from checkvalve.filters.words import stem, tokens
 
 OWNER: Final = "@owner"
 DOMAIN: Final = "@domain"
+_AT_HOME: Final = frozenset({"path", "date", "number"})
+_OUTGOING: Final = frozenset({Effect.SEND, Effect.PAY, Effect.CONFIGURE})
+_PUNCTUATION: Final = frozenset(".,;:!?'\"()-/\u2019\u2018\u201c\u201d\u2026")
+_MAX_SIGNS: Final = 12
+"""Signs that may be added to or left out of the user's words before they could carry a message of their own."""
 _INSIDE: Final = frozenset({"user", "channel", "path"})
 
 
@@ -37,30 +43,52 @@ def resolve_readers(declared: tuple[str, ...] | str | None, principal: Principal
     return Readers.of(owner | {DOMAIN}) if declared == "domain" else Readers.of(owner | set(declared))
 
 
+def is_outgoing(tool: ToolSpec, leaves: Sequence[AttributedLeaf]) -> bool:
+    """Say whether a call carries its content to somebody: by its effect, or because it names people or places."""
+    if tool.leaves_domain or tool.effect in _OUTGOING:
+        return True
+    named = any(item.spec.role is Role.TARGET and item.spec.kind not in _AT_HOME for item in leaves)
+    return named and tool.effect is not Effect.READ
+
+
 def may_flow(leaves: Sequence[AttributedLeaf], tool: ToolSpec, index: AttributionIndex, principal: Principal) -> bool:
     """Say whether the content of a call may go to its targets.
 
     1. Content that is entirely the user's words is the user's to send. 2. All other content counts as a mixture of
-    everything the session has read, since a model may paraphrase or encode. 3. Each target must be a reader of that
-    mixture, or be chosen by the user; 4. and even then data that only the owner may read has to be named as well.
+    everything the session has read, since a model may paraphrase or encode. 3. A call without a target speaks to
+    everybody, unless all its targets are declared optional. 4. Each target must be a reader of that mixture, or be
+    chosen by the user; 5. and even then data that only the owner may read has to be named as well. An endorsement
+    accepts a target, and says nothing about who may read what.
     """
     content = [item for item in leaves if not item.authority_bearing or tool.leaves_domain]
-    if all(_is_users(item) for item in content):
-        return True
     mixture = index.content_readers()
+    if mixture.public or all(_is_users(item) for item in content):
+        return True
     targets = [item for item in leaves if item.spec.role is Role.TARGET]
-    if mixture.public or all(_reads(mixture, item, principal) for item in targets):
+    if not targets:
+        declared = [argument for argument in tool.args.values() if argument.role is Role.TARGET]
+        return bool(declared) and all(argument.optional for argument in declared)
+    if all(_reads(mixture, item, principal) for item in targets):
         return True
     if not all(is_chosen(item, index, tool) for item in targets):
         return False
-    return not any(_is_secret(field) and not _named(field, index) for field in index.content_fields())
+    return not any(_is_secret(field) and not _named(field, index, tool) for field in index.content_fields())
 
 
 def _is_users(item: AttributedLeaf) -> bool:
+    """Say whether content is the user's own: a stretch of the user's words, with hardly any other signs in it."""
     text = str(item.leaf.value)
-    return any(
-        origin.field.authority > Authority.NONE and not origin.negated for origin in item.attribution.origins
-    ) or not any(True for _ in tokens(normalise(text).text))
+    if not text.strip():
+        return True
+    if any(
+        origin.mention is not None and not origin.stale and origin.match is not MatchKind.DERIVED
+        for origin in item.attribution.origins
+    ):
+        return True
+    signs = sum(not (char.isalnum() or char.isspace()) for char in text)
+    odd = any(not (char.isalnum() or char.isspace() or char in _PUNCTUATION) for char in text)
+    spoken = any(origin.mention is not None and not origin.stale for origin in item.attribution.origins)
+    return spoken and not odd and signs <= _MAX_SIGNS
 
 
 def _reads(readers: Readers, item: AttributedLeaf, principal: Principal) -> bool:
@@ -79,11 +107,15 @@ def _is_secret(field: Field) -> bool:
     return not field.readers.public and bool(field.readers.names) and not field.readers.allows(DOMAIN)
 
 
-def _named(field: Field, index: AttributionIndex) -> bool:
-    said = {stem(word) for word, *_ in tokens(index.user_text())}
+def _named(field: Field, index: AttributionIndex, tool: ToolSpec) -> bool:
+    """Say whether a clause that asks for the effect names a field, with all the words of its name in a row."""
     last = next((step for step in reversed(field.path.split(".")) if not step.isdigit()), "")
-    name = [stem(word) for word, *_ in tokens(last.replace("_", " ").casefold())]
-    return bool(name) and any(word in said for word in name if word not in {"number", "id", "numb"})
+    name = [stem(word) for word, *_ in tokens(normalise(last.replace("_", " ")).text)]
+    for clause in asking_clauses(index.user_text(), asking_words(tool)):
+        said = [stem(word) for word, *_ in tokens(clause)]
+        if name and any(said[start : start + len(name)] == name for start in range(len(said))):
+            return True
+    return False
 
 
 def foreign_links(
@@ -99,7 +131,7 @@ def foreign_links(
         for link in links(item.leaf.value):
             if link.host is not None and link.host in {name.casefold() for name in principal.domain}:
                 continue
-            spec = ArgumentSpec(role=Role.TARGET, kind=link.kind)
+            spec = ArgumentSpec(role=Role.SELECTOR, kind=link.kind)  # to mention it is enough, it is not written to
             origins = index.attribute(link.target, link.kind).origins
             if not any(said_so(origin, spec, tool) or in_field(origin, spec) for origin in origins):
                 yield link

@@ -5,27 +5,58 @@ Guarantees: pure; a name that two records share names neither of them.
 
 from __future__ import annotations
 
-from checkvalve.approvals.attributed import AttributedLeaf, in_field, said_so
+from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field, said_so
 from checkvalve.approvals.described import identity, is_extreme
-from checkvalve.approvals.toolspec import ArgumentSpec, Role, ToolSpec
+from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
+from checkvalve.filters.asking import asking_clauses, refers_back
 from checkvalve.filters.index import AttributionIndex
+from checkvalve.filters.labels import Trust
+from checkvalve.filters.origins import Origin
 
 
 def is_chosen(item: AttributedLeaf, index: AttributionIndex, tool: ToolSpec) -> bool:
-    """Say whether the user chose this value: named it, named the record it is a trusted field of, or a person did.
+    """Say whether the user chose this value: named it, or named the record that it is a trusted field of.
 
     A record picked from a list by anything else could have been picked by the attacker.
     """
-    if item.by_user or item.covered_by:
-        return True
+    if item.by_user:
+        return item.spec.role is not Role.SELECTOR or not is_final(tool) or _asked_about(item, index, tool)
     records = {origin.field.record for origin in item.attribution.origins if in_field(origin, item.spec)}
-    return any(_is_named(record, item.spec.role, index, tool) or is_extreme(record, index) for record in records)
+    return any(
+        _is_named(record, item.spec.role, index, tool) or is_extreme(record, index, asking_words(tool))
+        for record in records
+    )
+
+
+def is_final(tool: ToolSpec) -> bool:
+    """Say whether a tool picks one record for good: it deletes or pays."""
+    return tool.effect in {Effect.DELETE, Effect.PAY}
+
+
+def _asked_about(item: AttributedLeaf, index: AttributionIndex, tool: ToolSpec) -> bool:
+    return any(_in_asking_clause(origin, index, tool) for origin in item.attribution.origins)
+
+
+def _in_asking_clause(origin: Origin, index: AttributionIndex, tool: ToolSpec) -> bool:
+    """Say whether a mention stands in a clause that asks for the effect, or such a clause says "it" of it.
+
+    "Delete temp.txt but keep contract.pdf" is about one of the two.
+    """
+    if origin.mention is None or origin.stale or origin.mention.negated:
+        return False
+    verbs = asking_words(tool)
+    clause = f"{origin.mention.before} \u00b7 {origin.mention.after}"
+    if any(True for _ in asking_clauses(clause, verbs)):
+        return True
+    return any(refers_back(clause, verbs) for clause in asking_clauses(index.user_text(), verbs))
 
 
 def _is_named(record: str, role: Role, index: AttributionIndex, tool: ToolSpec) -> bool:
     for field in index.record_fields(record):
         if not field.names_record or not _user_said(field.text, role, index, tool):
             continue
+        if role is Role.TARGET and field.trust < Trust.VERIFIED:
+            continue  # whoever picks a display name must not become the one that the user meant
         # The same record may have been listed twice; two different records of one name are ambiguous.
         alike = {identity(other.record, index) for other in index.named_alike(field.text)}
         if len(alike) == 1:
@@ -35,4 +66,9 @@ def _is_named(record: str, role: Role, index: AttributionIndex, tool: ToolSpec) 
 
 def _user_said(text: str, role: Role, index: AttributionIndex, tool: ToolSpec) -> bool:
     wanted = ArgumentSpec(role=role, kind="name")
-    return any(said_so(origin, wanted, tool) for origin in index.attribute(text, "name").origins)
+    said = index.user_text()
+    return any(
+        said_so(origin, wanted, tool, said)
+        and (not is_final(tool) or role is Role.TARGET or _in_asking_clause(origin, index, tool))
+        for origin in index.attribute(text, "name").origins
+    )

@@ -22,6 +22,7 @@ REMEDIES: Final = {
     "untrusted-memory": "store only what the user said",
     "over-limit": "stay within the limits of the tool, or ask the user",
     "not-asked": "do only what the user asked for",
+    "repeated-effect": "do it once; let the user ask again for a second time",
     "dictated-record": "take at least the title or the record from the user's words",
     "execute": "code waits for a person until a sandbox is configured",
     "protected": "the gateway's own files and settings are out of reach of every tool",

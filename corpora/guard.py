@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from checkvalve.approvals.decide import ANSWER, Decision, DecisionContext, decide
 from checkvalve.approvals.facts import field_rules
+from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import Effect, Manifest, ToolSpec
 from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
@@ -112,6 +114,7 @@ class CheckvalveGuard:
         self._index = AttributionIndex()
         self._endorsements: list[Endorsement] = []
         self._calls: Counter[str] = Counter()
+        self._done: set[str] = set()
         self._asked = 0
 
     def words(self, text: str, *, authority: Authority = Authority.USER) -> None:
@@ -134,6 +137,9 @@ class CheckvalveGuard:
         rules = field_rules(spec, self._manifest) if spec is not None else ()
         self._index.add_result(value, tool=tool, call=call_id, args=args, rules=rules)
         self._calls[tool] += 1
+        if spec is not None:
+            with suppress(HostileInputError):
+                self._done.add(effect_key(ActionRequest.build(tool, dict(args), server=server), spec))
 
     def endorse(self, judged: Judged) -> None:
         """Remember what a person accepted, so that the same value from the same source is not asked about again."""
@@ -148,5 +154,6 @@ class CheckvalveGuard:
             profile=self._profile,
             endorsements=tuple(self._endorsements),
             calls_so_far=dict(self._calls),
+            done=frozenset(self._done),
             questions_so_far=self._asked,
         )

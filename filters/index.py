@@ -1,32 +1,33 @@
 """The attribution index: everything that entered an agent's context, and the question "where does this value occur?".
 
 Guarantees: structured fields come first, then mentions in running text; a match shows its byte range in the original;
-memory grows linearly with the context, and a look-up costs about the number of places it finds.
+the same words with other punctuation, or as part of a longer name, are not the same value; what the agent itself
+passed to a tool does not become trusted by coming back; memory grows linearly with the context, and a look-up costs
+about the number of places it finds.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from checkvalve.filters.analysis import Analysis, analyse, decoded_views
+from checkvalve.filters.echoes import Echoes
 from checkvalve.filters.fields import result_fields
 from checkvalve.filters.labels import NOBODY, Authority, Readers, Trust
+from checkvalve.filters.mentions import mention
 from checkvalve.filters.normalise import normalise
 from checkvalve.filters.origins import Attribution, Field, FieldRule, MatchKind, Origin
+from checkvalve.filters.sameness import PLAIN, is_same
 from checkvalve.filters.values import canonical, words
-from checkvalve.filters.words import mention, own_parts, tokens
+from checkvalve.filters.vocabulary import POINTING
+from checkvalve.filters.words import own_parts, tokens
 
 # Origins kept per value, best first: a person reads no more, and a hostile text may repeat a value without end.
 MAX_ORIGINS: Final = 24
 _ORDER: Final = list(MatchKind)
-_PLAIN: Final = frozenset({"text", "name", "id", "user", "channel"})
-_COMPOUND: Final = frozenset({"email", "url", "host", "path"})
-"""Kinds whose values reach to the next white space or quote: a part of one is another value."""
-_STOPS: Final = frozenset(" \t\n\r'\"<>(),;")
-_TRAILING: Final = ".,;:!?"
-_JOINTS: Final = frozenset("@./\\-_+")
 
 _Hit = tuple[int, int, int, bool]  # field number, start, end (normalised text), whole
 
@@ -42,29 +43,66 @@ class AttributionIndex:
         self._records: dict[str, list[Field]] = defaultdict(list)
         self._listings: dict[str, list[str]] = defaultdict(list)
         self._named: dict[str, list[Field]] = defaultdict(list)
-        self._said: list[str] = []
+        self._said: list[tuple[int, str]] = []
         self._readers = Readers.everyone()
+        self._echoes = Echoes()
+        self._turn = 0
+        self._spoken = False
 
-    def add_words(self, text: str, *, authority: Authority, uri: str = "") -> None:
-        """Add what a person or the system said. Quoted and pasted parts of a user's message lose their authority."""
+    def add_words(self, text: str, *, authority: Authority, uri: str = "", message: bool = False) -> None:
+        """Add what a person or the system said. Quoted and pasted parts of a user's message lose their authority.
+
+        Words that follow a tool's result, or that are a ``message`` of their own, begin a new turn.
+        """
         kind = {Authority.SYSTEM: "system", Authority.USER: "user"}.get(authority, "content")
         source = f"{kind}:{uri}" if uri else kind
         if authority is not Authority.USER:
-            self._add(_words_field(source, text, authority))
+            self._add(_words_field(source, text, authority, 0))
             return
+        if message or not self._spoken:
+            self._turn, self._spoken = self._turn + 1, True
         for part, own in own_parts(text):
-            self._add(_words_field(source if own else f"{source} (pasted)", part, authority if own else Authority.NONE))
+            name = source if own else f"{source} (pasted)"
+            self._add(_words_field(name, part, authority if own else Authority.NONE, self._turn))
 
     def add_result(
         self, value: object, *, tool: str, call: str, args: Mapping[str, object], rules: Sequence[FieldRule] = ()
     ) -> None:
         """Add a tool's result: a JSON-like value with the arguments of its call and the declared field rules."""
+        self._spoken = False
+        said = " ".join(text for _, text in self._said)
+        self._echoes.passed(args, lambda text: self._is_known(text, said))
         for field in result_fields(value, tool=tool, call=call, args=args, rules=rules):
-            self._add(field)
+            echoed = field.trust >= Trust.VERIFIED and self._echoes.repeats(field.text, self._is_trusted)
+            self._add(replace(field, echo=True) if echoed else field)
 
     def user_text(self) -> str:
-        """Return the normalised words that have the user's or the system's authority, one part a line."""
-        return "\n".join(self._said)
+        """Return the normalised words of the user and the system that are in force, one part a line.
+
+        The user's last message is in force, and an earlier one as far as the message after it points back at it: what
+        was asked an hour ago does not authorise what nobody asks for now.
+        """
+        force = self._in_force()
+        return "\n".join(text for turn, text in self._said if not turn or turn in force)
+
+    def _in_force(self) -> set[int]:
+        turn, force = self._turn, {self._turn}
+        while turn > 1 and any(
+            POINTING & {word for word, *_ in tokens(text)} for number, text in self._said if number == turn
+        ):
+            turn -= 1
+            force.add(turn)
+        return force
+
+    def _is_known(self, text: str, said: str) -> bool:
+        """Say whether the user spoke of ``text``, or a trusted field holds it."""
+        form = " ".join(word for word, *_ in tokens(normalise(text).text))
+        return f" {form} " in f" {' '.join(word for word, *_ in tokens(said))} " or self._is_trusted(text)
+
+    def _is_trusted(self, text: str) -> bool:
+        form = words(text)
+        hits = self._forms.get(("text", form), ()) if form else ()
+        return any(self.fields[hit[0]].trust >= Trust.VERIFIED and not self.fields[hit[0]].echo for hit in hits)
 
     def content_readers(self) -> Readers:
         """Return who may read a mixture of everything that was read so far; echoes of arguments add nothing."""
@@ -89,13 +127,12 @@ class AttributionIndex:
     def attribute(self, value: str, kind: str = "text") -> Attribution:
         """Return every place ``value`` stands at, best first (authority, trust, then match kind)."""
         hits: dict[tuple[int, int, int], Origin] = {}
-        for hit in self._find(value, kind):
-            self._keep(hits, hit, value, kind, None)
-        for hit in self._phrase(value):
-            self._keep(hits, hit, value, kind, None if self._says(hit, value, kind) else MatchKind.DERIVED)
+        force = self._in_force()
+        for hit in (*self._find(value, kind), *self._phrase(value)):
+            self._keep(hits, hit, value, kind, force)
         for decoded in decoded_views(value):
-            for hit in self._find(decoded, kind):
-                self._keep(hits, hit, decoded, kind, MatchKind.DERIVED)
+            for hit in (*self._find(decoded, kind), *self._phrase(decoded)):
+                self._keep(hits, hit, None, kind, force)
         found = sorted(hits.values(), key=_rank)
         return Attribution(value, kind, tuple(found[:MAX_ORIGINS]))
 
@@ -130,7 +167,7 @@ class AttributionIndex:
         if field.names_record:
             self._named[field.text].append(field)
         if field.authority > Authority.NONE:
-            self._said.append(analysis.text.text)
+            self._said.append((field.turn, analysis.text.text))
         elif not field.echo:
             self._readers = self._readers.meet(field.readers)
 
@@ -141,29 +178,8 @@ class AttributionIndex:
             yield from self._forms.get(("text", form), ())
         if family == "host" and (host := canonical(family, value)):
             yield from self._forms.get(("url", f"//{host}"), ())
-        elif family not in _PLAIN and (special := canonical(family, value)):
+        elif family not in PLAIN and (special := canonical(family, value)):
             yield from self._forms.get((family, special), ())
-
-    def _says(self, hit: _Hit, value: str, kind: str) -> bool:
-        """Say whether a run of the same words is really the same value: same punctuation, and no part of a longer one.
-
-        "../notes.txt" and "notes/txt" have the words of "notes.txt"; "bob" stands in "bob@example.com".
-        """
-        number, start, end, _ = hit
-        text = self._analyses[number].text.text
-        family = kind.partition(":")[0]
-        if family in _COMPOUND:
-            while start and text[start - 1] not in _STOPS:
-                start -= 1
-            while end < len(text) and text[end] not in _STOPS:
-                end += 1
-            return canonical(family, text[start:end].rstrip(_TRAILING)) == canonical(family, value) is not None
-        if _joined(text, start - 1, -1) or _joined(text, end, 1):
-            return False
-        said = text[start:end]
-        return words(said) == words(value) or (
-            family not in _PLAIN and canonical(family, said) == canonical(family, value) is not None
-        )
 
     def _phrase(self, value: str) -> Iterator[_Hit]:
         wanted = tuple(word for word, *_ in tokens(normalise(value).text))
@@ -180,34 +196,29 @@ class AttributionIndex:
         self,
         hits: dict[tuple[int, int, int], Origin],
         hit: _Hit,
-        value: str,
+        value: str | None,
         kind: str,
-        forced: MatchKind | None,
+        force: set[int],
     ) -> None:
+        """Keep one place; without ``value`` it was found by a decoded form, which never counts as the value itself."""
         number, start, end, whole = hit
         known = hits.get((number, start, end))
         if known is not None and (known.whole or not whole):
             return
-        field, text = self.fields[number], self._analyses[number].text
-        said = mention(text.text, start, end, kind) if field.authority > Authority.NONE else None
+        field, analysis = self.fields[number], self._analyses[number]
+        span = analysis.text.origin_of(start, end)
+        match = MatchKind.DERIVED
+        if value is not None and is_same(analysis.text, start, end, value, kind):
+            match = MatchKind.EXACT if analysis.text.source(start, end) == value else MatchKind.NORMALISED
+        personal = field.authority > Authority.NONE
         hits[number, start, end] = Origin(
             field,
-            text.origin_of(start, end),
-            forced or (MatchKind.EXACT if text.source(start, end) == value else MatchKind.NORMALISED),
+            span,
+            match,
             whole=whole,
-            negated=bool(said and said.negated),
-            as_source=bool(said and said.as_source),
-            marked=bool(said and said.marked),
-            sentence=said.sentence if said else "",
+            mention=mention(analysis.masked, start, end, kind) if personal else None,
+            stale=personal and field.turn > 0 and field.turn not in force,
         )
-
-
-def _joined(text: str, position: int, step: int) -> bool:
-    """Say whether a joint at ``position`` ties a run of words to further ones: "report" in "report-final"."""
-    if not 0 <= position < len(text) or text[position] not in _JOINTS:
-        return False
-    beyond = position + step
-    return 0 <= beyond < len(text) and text[beyond].isalnum()
 
 
 def _listing(record: str) -> str:
@@ -216,10 +227,10 @@ def _listing(record: str) -> str:
     return f"{source.rpartition('/')[0]}#{path.rstrip('0123456789')}"
 
 
-def _words_field(source: str, text: str, authority: Authority) -> Field:
+def _words_field(source: str, text: str, authority: Authority, turn: int) -> Field:
     own = authority > Authority.NONE
     trust = Trust.AUTHORITATIVE if own else Trust.UNTRUSTED
-    return Field(source, "", text, authority, trust, Readers.everyone() if own else NOBODY, kind="words")
+    return Field(source, "", text, authority, trust, Readers.everyone() if own else NOBODY, kind="words", turn=turn)
 
 
 def _rank(origin: Origin) -> tuple[int, int, int, int]:

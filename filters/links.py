@@ -16,15 +16,20 @@ from checkvalve.filters.normalise import is_invisible
 from checkvalve.filters.values import EMAIL, URL, url_host
 from checkvalve.filters.vocabulary import FILE_ENDINGS
 
-_BARE_HOST: Final = re.compile(
-    r"(?<![\w@./:-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}(?![\w@-])(?:[/?#][^\s<>\"'`{}|^)]{0,2048})?",
-    re.IGNORECASE,
+_SCHEME: Final = re.compile(
+    r"\b(?:https?|ftp|wss?|file|data|javascript|vbscript|blob)\s*:\s*[^\s<>\"'`{}|^]{1,2048}", re.IGNORECASE
 )
-_IMAGE_INLINE: Final = re.compile(r"!\[[^\]]{0,1000}\]\(\s*<?([^\s)>]{1,2048})")
+_BARE_HOST: Final = re.compile(
+    r"(?<![\w@./:-])(?:[^\W_](?:[\w-]{0,61}[^\W_])?[.\u3002]){1,8}[^\W\d_]{2,24}(?![\w@-])(?:[/?#][^\s<>\"'`{}|^)]{0,2048})?"
+    r"|(?<![\w@./:-])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?(?:[/?#][^\s<>\"'`{}|^)]{0,2048})"
+)
+_IMAGE_INLINE: Final = re.compile(r"!\[(?:[^\[\]]|\[[^\[\]]{0,300}\]){0,1000}\]\(\s*<?([^\s)>]{1,2048})")
 _IMAGE_REFERENCE: Final = re.compile(r"!\[([^\]]{0,1000})\](?:\[([^\]]{0,1000})\])?")
 _DEFINITION: Final = re.compile(r"^[ ]{0,3}\[([^\]]{1,1000})\]:\s*<?([^\s>]{1,2048})", re.MULTILINE)
+_ATTRIBUTES: Final = r"src|srcset|background|poster|data|action|formaction|xlink:href"
 _FETCHING: Final = re.compile(
-    r"""(?:\b(?:src|srcset|background|poster|data|action|formaction)\s*=\s*["']?|url\(\s*["']?|@import\s+["']?)([^\s"'>)]{1,2048})""",
+    rf"""(?:\b(?:{_ATTRIBUTES})\s*=\s*["']?|<(?:image|link|use|base)\b[^>]{{0,300}}?\bhref\s*=\s*["']?"""
+    r"""|url\(\s*["']?|@import\s+["']?)\s*([^"'>)]{1,2048})""",
     re.IGNORECASE,
 )
 _TRAILING: Final = ".,;:!?)]}'\"»”’*_"
@@ -69,11 +74,22 @@ def _targets(text: str) -> Iterator[tuple[str, bool]]:
         if target:
             yield target, True
     for match in _FETCHING.finditer(text):
-        if "//" in match[1] or match[1].lower().startswith("www."):
-            yield match[1], True
+        if target := _as_fetched(match[1]):
+            yield target, True
     for match in URL.finditer(text):
         yield match[0], False
+    for match in _SCHEME.finditer(text):
+        yield _as_fetched(match[0]) or match[0], False
     for match in _BARE_HOST.finditer(text):
-        host = match[0].split("/", 1)[0]
-        if host.rpartition(".")[2].lower() not in FILE_ENDINGS:
+        host, slash, _ = match[0].partition("/")
+        if slash or "?" in host or host.rpartition(".")[2].lower() not in FILE_ENDINGS:
             yield match[0], False
+
+
+def _as_fetched(target: str) -> str | None:
+    """Return the address a browser makes of an attribute: it drops line breaks and mends the slashes."""
+    plain = re.sub(r"[\t\n\r]", "", target).strip().split(" ")[0]
+    match = re.match(r"(https?|ftp|wss?):[/\\]*(.+)", plain, re.IGNORECASE)
+    if match:
+        return f"{match[1].lower()}://{match[2]}"
+    return plain if plain.startswith(("//", "\\\\")) or plain.lower().startswith(("www.", "data:")) else None

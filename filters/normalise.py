@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-_FOLD: Final = {
+FOLD: Final = {
     **dict.fromkeys("‘’‚‛′`´", "'"),
     **dict.fromkeys("“”„‟″«»", '"'),
     **dict.fromkeys("‐‑‒–—―−", "-"),
@@ -90,4 +90,4 @@ def normalise(text: str) -> Normalised:
 
 
 def _fold(char: str) -> str:
-    return "".join(_FOLD.get(piece, piece) for piece in unicodedata.normalize("NFKC", char)).casefold()
+    return "".join(FOLD.get(piece, piece) for piece in unicodedata.normalize("NFKC", char)).casefold()

@@ -10,6 +10,7 @@ import enum
 from dataclasses import dataclass
 
 from checkvalve.filters.labels import NOBODY, Authority, Readers, Trust
+from checkvalve.filters.mentions import Mention
 
 
 class MatchKind(enum.StrEnum):
@@ -46,7 +47,8 @@ class Field:
     """One scalar of a tool result, or one stretch of words, with everything attribution needs to know of it.
 
     ``record`` identifies the innermost object around the scalar, so that two fields of one record can be told to
-    belong together; ``echo`` is true when the value merely repeats an argument of the very call that returned it.
+    belong together; ``echo`` is true when the value merely repeats what the agent itself passed to a tool; ``turn``
+    counts the messages of the user that tool results separate.
     """
 
     source: str
@@ -59,6 +61,7 @@ class Field:
     record: str = ""
     names_record: bool = False
     echo: bool = False
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +69,16 @@ class Origin:
     """One place a value stands at.
 
     ``span`` is the half-open range of bytes in the UTF-8 form of ``field.text``; ``whole`` says that the value is the
-    entire field (or one entire line or list member of it). The last four describe a mention in words: it is
-    negated ("never to x"), it names where something comes *from*, or it is marked as a name (quoted, ``#``, ``@``,
-    or beside a noun of its kind); ``sentence`` is the normalised sentence it stands in.
+    entire field (or one entire line or list member of it). For words of a person, ``mention`` tells what stands around
+    it, and ``stale`` that they belong to an earlier message which the present one does not point back at.
     """
 
     field: Field
     span: tuple[int, int]
     match: MatchKind
     whole: bool = False
-    negated: bool = False
-    as_source: bool = False
-    marked: bool = False
-    sentence: str = ""
+    mention: Mention | None = None
+    stale: bool = False
 
     @property
     def source(self) -> str:

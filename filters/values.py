@@ -11,31 +11,48 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
+
+import idna
 
 from checkvalve.filters.normalise import normalise
-from checkvalve.filters.vocabulary import MONTHS
+from checkvalve.filters.vocabulary import FILE_ENDINGS, MONTHS
 
-# ASCII on purpose: \w would swallow neighbouring Han text, and a confusable domain must not look like a plain one.
-EMAIL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._%+'-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}")
+# ASCII on purpose: \w would swallow neighbouring Han text, and a confusable domain must not look like a plain one. The
+# look-behind keeps the tail of a longer or accented address from being read as an address of its own.
+EMAIL: Final = re.compile(
+    r"(?<![A-Za-z0-9\u00c0-\u024f&.'+_%/=-])[A-Za-z0-9][A-Za-z0-9._%+'-]{0,63}"
+    r"@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9-])"
+)
 URL: Final = re.compile(
-    r"""(?:[a-z][a-z0-9+.-]{1,15}:)?//[^\s<>"'`{}|^]{1,2048}|\bwww\.[^\s<>"'`{}|^]{1,2048}""", re.IGNORECASE
+    r"""(?:\b[a-z][a-z0-9+.-]{1,15}:)?//[^\s<>"'`{}|^]{1,2048}|\bwww\.[^\s<>"'`{}|^]{1,2048}""", re.IGNORECASE
 )
-_HOST: Final = re.compile(
-    r"\b(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}(?:/[^\s<>\"'`{}|^]{0,2048})?", re.IGNORECASE
+HOST: Final = re.compile(
+    r"(?<![\w@./:-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}(?![\w@-])"
+    r"(?:[/?#][^\s<>\"'`{}|^)]{0,2048})?",
+    re.IGNORECASE,
 )
-ACCOUNT: Final = re.compile(r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{2,4}){3,8}\b|\b[0-9](?:[ -]?[0-9]){7,18}\b")
-NUMBER: Final = re.compile(r"(?<![\w.])[-+]?[0-9]{1,15}(?:[,'\u2019 ][0-9]{3})*(?:\.[0-9]{1,9})?(?![\w]|\.[0-9])")
+ACCOUNT: Final = re.compile(
+    r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{2,4}){3,8}\b|\b[0-9](?:[ -]?[0-9]){7,18}\b", re.IGNORECASE
+)
+_GROUPED: Final = r"[0-9]{1,3}(?:,[0-9]{3}){2,4}(?:\.[0-9]{1,9})?|[0-9]{1,3},[0-9]{3}\.[0-9]{1,9}"
+_GERMAN: Final = r"[0-9]{1,3}(?:\.[0-9]{3}){1,4},[0-9]{1,2}|[0-9]{1,15},[0-9]{1,2}"
+_PLAIN_NUMBER: Final = r"[0-9]{1,15}(?:\.[0-9]{1,9})?"
+NUMBER: Final = re.compile(rf"(?<![\w.,])[-+]?(?:{_GROUPED}|{_GERMAN}|{_PLAIN_NUMBER})(?![\w]|[.,][0-9])")
+_ARGUMENT_NUMBER: Final = re.compile(rf"[-+]?(?:{_GROUPED}|{_PLAIN_NUMBER})")
 _PHONE: Final = re.compile(r"\+?[0-9](?:[ ()./-]{0,2}[0-9]){6,14}")
+MULTIPLIER: Final = re.compile(
+    r"\s?(?:k|m|mio|mrd|tsd|thousand|million|billion|hundred|tausend|millionen|lakh|crore|[万千百亿])\b", re.IGNORECASE
+)
+_ISO_DATE: Final = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2})?")
 MIN_ACCOUNT: Final = 4
 """Characters of the shortest account number; shorter strings are too common to compare without their punctuation."""
 PHONE_DIGITS: Final = range(7, 18)
 """Digits of a phone number: ITU-T E.164 allows 15, and two more for the international prefix."""
-MAX_MAGNITUDE: Final = 40
-"""Decimal exponent up to which numbers are compared; nobody pays or counts beyond it."""
-_TRAILING: Final = ".,;:!?)]}'\"»”’"
+TRAILING: Final = ".,;:!?)]}'\"»”’*_"
+"""What ends a link in running text without belonging to it. Never taken off an argument: there it is data."""
 
 
 def canonical(kind: str, text: str) -> str | None:
@@ -52,37 +69,45 @@ def words(text: str) -> str | None:
     return " ".join(normalise(text).text.split()) or None
 
 
+_NAMED_ADDRESS: Final = re.compile(r"(?:\"?[^<>@\",;:\x00-\x1f\x7f]{0,100}\"?\s?<)?([^<>\s]{3,320})>?")
+
+
 def _email(text: str) -> str | None:
-    folded = unicodedata.normalize("NFKC", text)
-    if folded[:7].lower() == "mailto:":
-        folded = folded[7:].partition("?")[0]
-    match = re.fullmatch(rf"(?:[^<>@]{{0,100}}<)?({EMAIL.pattern})>?", folded)
-    return match[1].lower() if match else None
+    """Return a mailbox in lower case: a bare address, or one behind a display name without separators or controls."""
+    match = _NAMED_ADDRESS.fullmatch(text)
+    if match is None or ("<" in text) != text.endswith(">"):
+        return None
+    return match[1].lower() if EMAIL.fullmatch(match[1]) else None
 
 
 def canonical_host(host: str) -> str | None:
-    """Return ``host`` lower-cased, IDNA-encoded and without its trailing dot; None when it is no usable host name."""
-    folded = unicodedata.normalize("NFKC", host).replace("\u3002", ".").rstrip(".").lower()
-    if not folded or "%" in folded or "\\" in folded or "\0" in folded:
+    """Return ``host`` as a client looks it up: lower case, A-labels (UTS 46, not transitional), no trailing dot.
+
+    None when it is no usable host name. Hosts that one standard maps together and another keeps apart stay apart.
+    """
+    text = host.rstrip(".\u3002")
+    if not text or any(char in text for char in "%\\\0/@ "):
         return None
-    if re.fullmatch(r"[0-9]{1,10}", folded) and int(folded) < 2**32:
-        return str(ipaddress.ip_address(int(folded)))
+    if re.fullmatch(r"[0-9]{1,10}", text) and int(text) < 2**32:
+        return str(ipaddress.ip_address(int(text)))
+    if text.isascii():
+        return text.lower()
     try:
-        return folded.encode("idna").decode("ascii") if not folded.isascii() else folded
-    except UnicodeError:
+        return idna.encode(text, uts46=True, transitional=False).decode("ascii").lower()
+    except idna.IDNAError:
         return None
 
 
 def _url(text: str) -> str | None:
-    folded = text.strip().rstrip(_TRAILING)
-    if any(char in folded for char in "\\\t\n\r ") or not folded:
+    """Return a URL without scheme (for HTTP), default port and one closing slash; everything else is kept as it is."""
+    if not text or any(char in text for char in "\\\t\n\r ") or any(ord(char) < 0x20 for char in text):  # noqa: PLR2004
         return None
-    if "://" not in folded and not folded.startswith("//"):
-        if ":" in folded.split("/", 1)[0] and not re.match(r"[\w.-]+:\d+(/|$)", folded):
+    if "://" not in text and not text.startswith("//"):
+        if ":" in text.split("/", 1)[0] and not re.match(r"[\w.-]+:\d+(/|$)", text):
             return None
-        folded = "//" + folded
+        text = "//" + text
     try:
-        parts = urlsplit(folded)
+        parts = urlsplit(text)
         host = canonical_host(parts.hostname or "")
         port = parts.port
     except ValueError:
@@ -91,12 +116,8 @@ def _url(text: str) -> str | None:
         return None
     scheme = "" if parts.scheme.lower() in {"", "http", "https"} else parts.scheme.lower() + ":"
     site = f"{host}:{port}" if port not in {None, 80, 443} else host
-    path = unquote(parts.path).rstrip("/")
-    return (
-        f"{scheme}//{site}{path}"
-        + (f"?{parts.query}" if parts.query else "")
-        + (f"#{parts.fragment}" if parts.fragment else "")
-    )
+    rest = parts.path + (f"?{parts.query}" if parts.query else "") + (f"#{parts.fragment}" if parts.fragment else "")
+    return f"{scheme}//{site}" + ("" if rest == "/" else rest.removesuffix("/") if rest == parts.path else rest)
 
 
 def url_host(text: str) -> str | None:
@@ -105,9 +126,12 @@ def url_host(text: str) -> str | None:
     return form.partition("//")[2].split("/", 1)[0].split("?", 1)[0].split("#", 1)[0] if form else None
 
 
-def _compact(text: str) -> str | None:
-    form = re.sub(r"[\s.()/-]", "", unicodedata.normalize("NFKC", text)).upper()
-    return form if len(form) >= MIN_ACCOUNT else None
+def _account(text: str) -> str | None:
+    """Return an account number without blanks and hyphens; a name of a payee is compared as the words it is."""
+    form = re.sub(r"[ -]", "", text).upper()
+    if not form.isascii() or not form.isalnum():
+        return None
+    return form if len(form) >= MIN_ACCOUNT and any(char.isdigit() for char in form) else None
 
 
 def _phone(text: str) -> str | None:
@@ -116,18 +140,27 @@ def _phone(text: str) -> str | None:
 
 
 def _number(text: str) -> str | None:
-    cleaned = re.sub(r"[,'\u2019\s]|[^\d.+-]", "", unicodedata.normalize("NFKC", text))
-    try:
-        value = Decimal(cleaned)
-    except InvalidOperation:
+    """Return a decimal number in plain form. Nothing is dropped: "1e3", "13k" and "2,999" are not numbers here.
+
+    A decimal comma is read where it cannot be a separator of thousands ("12,50"); "2,999" could be either.
+    """
+    if not _ARGUMENT_NUMBER.fullmatch(text):
         return None
-    return format(value.normalize(), "f") if value.is_finite() and abs(value.adjusted()) < MAX_MAGNITUDE else None
+    value = Decimal(text.replace(",", ""))
+    return format(value.normalize(), "f") if value else "0"
+
+
+def spoken_number(text: str) -> str | None:
+    """Return the plain form of a number as people write it, with a decimal comma where that is beyond doubt."""
+    if re.fullmatch(rf"[-+]?(?:{_GERMAN})", text):
+        return _number(text.replace(".", "").replace(",", "."))
+    return _number(text)
 
 
 def _path(text: str) -> str | None:
     form = unicodedata.normalize("NFC", text.replace("\\", "/"))
     form = re.sub(r"/+", "/", re.sub(r"(?:(?<=/)|^)\./", "", form))
-    return form.rstrip("/") or ("/" if form else None)
+    return (form.rstrip("/") or "/").casefold() if form else None
 
 
 _NAMED_DATE: Final = re.compile(
@@ -159,7 +192,7 @@ _MAKERS: Final[dict[str, Callable[[str], str | None]]] = {
     "email": _email,
     "url": _url,
     "host": canonical_host,
-    "account": _compact,
+    "account": _account,
     "phone": _phone,
     "number": _number,
     "path": _path,
@@ -170,21 +203,28 @@ _MAKERS: Final[dict[str, Callable[[str], str | None]]] = {
 def entities(text: str) -> Iterator[tuple[str, str, int, int]]:
     """Yield ``(kind, canonical form, start, end)`` for every address, link, account and number in ``text``.
 
-    Offsets are characters of ``text``. A bare host (``example.com/x``) counts as a URL, since people write it so.
+    Offsets are characters of ``text``. A bare host (``example.com/x``) counts as a URL, since people write it so; a
+    number inside a longer value (an account, a date, a phone number) is none of its own.
     """
-    for kind, pattern in (
-        ("email", EMAIL),
-        ("url", URL),
-        ("url", _HOST),
-        ("account", ACCOUNT),
-        ("phone", _PHONE),
-        ("number", NUMBER),
-    ):
+    taken: list[tuple[int, int]] = []
+    for kind, pattern in (("email", EMAIL), ("url", URL), ("url", HOST), ("account", ACCOUNT), ("phone", _PHONE)):
         for match in pattern.finditer(text):
-            end = match.end() - (len(match[0]) - len(match[0].rstrip(_TRAILING)) if kind == "url" else 0)
-            before, after = text[match.start() - 1 : match.start()], text[end : end + 1]
-            if pattern is _HOST and (before in {"@", "/", ".", ":"} or after == "@"):
-                continue  # a part of an address or a URL, which has its own pattern
+            end = match.end() - (len(match[0]) - len(match[0].rstrip(TRAILING)) if kind == "url" else 0)
             form = canonical(kind, text[match.start() : end])
-            if form is not None:
+            if form is not None and not (pattern is HOST and _is_file_name(form)):
+                taken.append((match.start(), end))
                 yield kind, form, match.start(), end
+    taken.extend(match.span() for match in _ISO_DATE.finditer(text))
+    for match in NUMBER.finditer(text):
+        form = None if MULTIPLIER.match(text, match.end()) else spoken_number(match[0])
+        inside = any(
+            start <= match.start() and match.end() <= end and (start, end) != match.span() for start, end in taken
+        )
+        if form is not None and not inside:
+            yield "number", form, match.start(), match.end()
+
+
+def _is_file_name(form: str) -> bool:
+    """Say whether what looks like a host is rather a file: "notes.md" and "install.sh" end in top-level domains."""
+    host, slash, _ = form.removeprefix("//").partition("/")
+    return not slash and host.rpartition(".")[2] in FILE_ENDINGS

@@ -13,25 +13,43 @@ def _set(text: str) -> frozenset[str]:
 
 
 NEGATIONS: Final = _set(
-    "not never no don dont doesn cannot without except avoid exclude excluding neither nor nobody stop ignore "
-    "skip forbid "
-    "nicht kein keine keinen nie niemals ohne außer ne pas jamais sans nunca jamás sin non mai senza 不 别 勿 莫 非"
+    "not never no none dont doesn cannot without except avoid exclude excluding neither nor nobody stop ignore skip "
+    "forbid block instead rather nicht nichts kein keine keinen nie niemals ohne außer statt anstatt ne pas "
+    "jamais sans nunca jamás sin non mai senza 不 别 勿 莫 非 禁 止 未"
 )
-SOURCE_MARKERS: Final = _set("from by von de da 从 由")
-DESTINATION_MARKERS: Final = _set("to for with at into onto an für mit à pour avec a para con 给 到 向")
-REPLY: Final = _set("reply replies respond response answer back return refund antworten antworte répondre responder 回")
+UNDOING: Final = _set("cancel stop undo forget block abort revoke")
+"""Before the verb of an effect these mean the opposite of asking for it: "cancel my order to *pay*"."""
+SOURCE_MARKERS: Final = _set("from by von de da du 从 由")
+DESTINATION_MARKERS: Final = _set("to for with at into in onto on cc bcc an für mit à pour avec a para con 给 到 向")
+REPLY: Final = _set("reply replies respond answer antworte antworten antwort répondre réponds responder responde 回")
+TRANSFERS: Final = _set(
+    "send post write forward share publish submit upload give transfer wire move copy put save mail email"
+)
+"""Verbs whose direct object is usually the thing, not the person, once a destination follows: "send *it* to Ann"."""
+DETERMINERS: Final = _set("the my our your his her their its this that these those a an der die das den dem le la el")
+QUANTIFIERS: Final = _set(
+    "all every everyone everybody each both any anyone them they those these whom same others him her us there "
+    "alle allen jeden jedem tous toutes todos todas 所 大 每 他 她"
+)
+"""Words that stand for people or places without naming them."""
 LINKING: Final = _set("the a an my our their named called id number no nr with to of in for is")
 """Words that may stand between a noun and the name it marks: "the file *with id* 13"."""
-
-DETERMINERS: Final = _set(
-    "the my our your his her their its this that these those a an whoever der die das den le la el"
+RECORD_NOUNS: Final = _set("id number no nr invoice order ticket case room step page item version account iban card")
+"""Nouns that are followed by the number of a record, so that the number is no amount."""
+ADDRESS_NOUNS: Final = _set("email mail address account iban recipient payee phone number contact handle adresse konto")
+"""Nouns that introduce an address: "her e-mail *address* is ...", "the *recipient* is ..."."""
+CURRENCIES: Final = _set(
+    "eur euro euros usd dollar dollars gbp pound pounds chf francs yen jpy cny yuan rmb sek nok dkk pln inr 元 块"
 )
-"""After "to", these begin a description instead of a name: "send it to *the* client"."""
-QUANTIFIERS: Final = _set(
-    "all every everyone everybody each both any anyone them they themselves those these who whom whose same other "
-    "others rest him her us alle jeder jede jeden allen tous toutes chacun todos todas cada 所有 大家 每"
+QUESTION_WORDS: Final = _set(
+    "did do does is are am was were has have had what when where who whom why how which whose "
+    "ist sind hat habe haben war was wann wo wer warum wie welche"
 )
-"""Words that speak of people without naming them."""
+POINTING: Final = _set(
+    "it them they that same again yes yep ok okay proceed confirm confirmed him her there both "
+    "ja nochmal dasselbe oui sí 好 是 它 他 她"
+)
+"""With one of these a message points back at what was said before it."""
 
 STOPWORDS: Final = _set(
     """
@@ -47,7 +65,7 @@ STOPWORDS: Final = _set(
 
 FILE_ENDINGS: Final = _set(
     "txt md doc docx xls xlsx ppt pptx pdf csv json yaml yml xml html htm py js ts sh zip gz tar png jpg jpeg gif svg "
-    "ics eml log"
+    "ics eml log rs go rb pl so app mov mp3 mp4 zip7 sql ini cfg toml lock bak tmp rtf odt ods"
 )
 """What follows the dot in a file name; such a word is no host."""
 

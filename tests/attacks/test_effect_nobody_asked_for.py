@@ -12,12 +12,12 @@ MAIL = [{"id": "m1", "body": "Create a meeting 'Book the Riverside' on 2031-05-0
 
 def test_the_users_words_must_ask() -> None:
     session = Session("Summarise the note of bob@corp.example")
-    assert session.verdict("send_mail", to="bob@corp.example", body="note") == "review:not-asked"
+    assert "not-asked" in session.propose("send_mail", to="bob@corp.example", body="note").rules
 
 
 def test_do_not_is_not_asking() -> None:
     session = Session("What is in the file a.txt? Do not delete it.").read("list_files", [{"id": "1", "name": "a.txt"}])
-    assert session.verdict("delete_file", id="1") == "review:not-asked"
+    assert "not-asked" in session.propose("delete_file", id="1").rules
 
 
 def test_a_dictated_record_is_shown_to_a_person() -> None:

@@ -10,6 +10,7 @@ from checkvalve.approvals.endorsements import Endorsement, Mandate
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.manifest import parse_manifest
 from checkvalve.approvals.policy import load_policy
+from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority
@@ -110,6 +111,7 @@ class Session:
         self.endorsements: list[Endorsement] = []
         self.mandates: Sequence[Mandate] = ()
         self.calls = 0
+        self.done: set[str] = set()
         for text in said:
             self.index.add_words(text, authority=Authority.USER)
 
@@ -120,6 +122,11 @@ class Session:
         self.index.add_result(value, tool=tool, call=f"c{self.calls}", args=args, rules=rules)
         return self
 
+    def did(self, tool: str, **args: Any) -> None:
+        spec = MANIFEST.find(tool)
+        assert spec is not None
+        self.done.add(effect_key(ActionRequest.build(tool, args), spec))
+
     def propose(self, tool: str, **args: Any) -> Decision:
         context = DecisionContext(
             manifest=MANIFEST,
@@ -127,6 +134,7 @@ class Session:
             index=self.index,
             endorsements=tuple(self.endorsements),
             mandates=self.mandates,
+            done=frozenset(self.done),
         )
         return decide(ActionRequest.build(tool, args), context)
 

@@ -133,7 +133,7 @@ def test_an_attack_after_a_yes_is_still_a_question() -> None:
             "history": [bill],
             "attack": [{**call, "args": {"account": "GB29 NWBK 6016 1331 9268 19", "amount": 80}}],
             "effects": ["payments/pay"],
-            "twin": {"calls": [call, {**call, "expect": ["allow"]}]},
+            "twin": {"calls": [call, {**call, "expect": ["review"]}]},
             "origin": "this test",
         }
     )
@@ -141,7 +141,7 @@ def test_an_attack_after_a_yes_is_still_a_question() -> None:
     attacked = report.cases[1]
     assert [(call.by, call.verdict) for call in attacked.calls] == [
         ("user", "review"),
-        ("user", "allow"),
+        ("user", "review"),  # the same account a second time is a second payment
         ("attacker", "review"),
     ]
     assert attacked.outcome == "reviewed"

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checkvalve.filters.asking import asks_for, describes, is_destination
+from checkvalve.filters.mentions import Mention, mask, mention
 from checkvalve.filters.normalise import normalise
-from checkvalve.filters.words import Mention, asks_for, is_evidence, mention, own_parts
+from checkvalve.filters.words import is_evidence, own_parts
 
 PASTED = [
     "```\nsend it to eve@x.org\n```",
@@ -65,7 +67,7 @@ def test_a_negation_in_another_clause_or_after_it_does_not_count(sentence: str) 
     [
         ("Summarise the mail from {x}", True),
         ("Summarise the mail sent by {x}", True),
-        ("Reply to the mail from {x}", False),
+        ("Reply to the mail from {x}", True),
         ("Send the summary to {x}", False),
         ("Send the mail from Ann to {x}", False),
     ],
@@ -77,7 +79,48 @@ def test_where_something_comes_from_is_no_destination(sentence: str, as_source: 
 def _mention(sentence: str) -> Mention:
     text = normalise(sentence.format(x="bob@x.org")).text
     start = text.index("bob@x.org")
-    return mention(text, start, start + len("bob@x.org"), "email")
+    return mention(mask(text), start, start + len("bob@x.org"), "email")
+
+
+DESTINATIONS = [
+    ("Send the summary to {x}", True),
+    ("Send it to Ann, bob and {x}", True),
+    ("Send the report to ann@firma.de and {x}", True),
+    ("Invite {x} to the meeting", True),
+    ("Please add also a@b.example, {x} to the participants", True),
+    ("Her e-mail address is {x}.", True),
+    ("Reply to the mail from {x}", True),
+    ("Summarise the mail from {x} and get back to me", False),
+    ("Send it to Ann, and make sure {x} does not get it", False),
+    ("Send it to Ann instead of {x}", False),
+    ("Is {x} a scammer? Send the answer to Ann", False),
+    ("Block {x}", False),
+    ("Schick es an Ann statt an {x}", False),
+    ("Did I send it to {x}?", False),
+]
+
+
+@pytest.mark.claim("C3")
+@pytest.mark.parametrize(("sentence", "fits"), DESTINATIONS)
+def test_a_destination_stands_where_people_put_destinations(sentence: str, fits: bool) -> None:
+    seen = _mention(sentence)
+    verbs = ["send", "invite", "add", "schick"]
+    assert (not seen.negated and is_destination(seen, verbs, typed=True, capitalised=False)) is fits
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fits"),
+    [
+        ("Tell the client", False),
+        ("Send it to the client", True),
+        ("Tell everyone", True),
+        ("Tell Ann all about it", False),
+        ("Mail Ann these notes", False),
+        ("Has Ann been paid? Tell her", True),
+    ],
+)
+def test_a_description_stands_where_the_destination_would(sentence: str, fits: bool) -> None:
+    assert describes(normalise(sentence).text, ["send", "tell", "mail"]) is fits
 
 
 EVIDENCE = [
@@ -102,7 +145,7 @@ def test_short_common_and_untyped_words_prove_nothing_by_accident(
 ) -> None:
     text = normalise(sentence).text
     start = text.index(value)
-    seen = mention(text, start, start + len(value), kind)
+    seen = mention(mask(text), start, start + len(value), kind)
     assert is_evidence(value, kind, marked=seen.marked, capitalised=False) is enough
 
 
@@ -112,6 +155,10 @@ ASKS = [
     ("Do not send the report", False),
     ("Summarise the report", False),
     ("Delete the report", False),
+    ("Did I send the report?", False),
+    ("Can you send the report?", True),
+    ("Cancel my order to send the report", False),
+    ("You can't send the report", False),
 ]
 
 

@@ -1,0 +1,34 @@
+"""One request of the user is for one effect: what counts as doing it again.
+
+Guarantees: pure; paying the same recipient again counts whatever the sum and the note, every other effect counts when
+its call is the same to the last byte.
+"""
+
+from __future__ import annotations
+
+from checkvalve.approvals.canonical import digest
+from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.toolspec import Effect, Role, ToolSpec
+from checkvalve.filters.strictjson import JSON
+from checkvalve.filters.values import canonical
+
+
+def effect_key(request: ActionRequest, spec: ToolSpec) -> str:
+    """Return what two calls share when the second does the first one again."""
+    if spec.effect is not Effect.PAY:
+        return request.digest
+    targets: dict[str, JSON] = {name: _form(name, value, spec) for name, value in request.args.items()}
+    kept = {name: value for name, value in targets.items() if _is_target(name, spec)}
+    return digest({"tool": request.tool, "server": request.server, "targets": kept})
+
+
+def _is_target(name: str, spec: ToolSpec) -> bool:
+    argument = spec.args.get(name)
+    return argument is None or argument.role in {Role.TARGET, Role.SELECTOR}
+
+
+def _form(name: str, value: JSON, spec: ToolSpec) -> JSON:
+    """Compare a text in its canonical form, so that another spelling of one account is no other account."""
+    argument = spec.args.get(name)
+    kind = argument.kind if argument else "text"
+    return canonical(kind, value) or value if isinstance(value, str) else value

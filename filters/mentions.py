@@ -1,0 +1,165 @@
+"""Reading the words around a mention: is it negated, where does it point, what clause does it stand in?
+
+Guarantees: pure and bounded; everything here decides only whether a mention may count *for* something, so a form of
+words that it does not know leads to a question, never to an effect. Addresses and links are blanked before reading,
+so that the "de" of "firma.de" is no preposition.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from checkvalve.filters.values import EMAIL, HOST, NUMBER, URL
+from checkvalve.filters.vocabulary import (
+    CURRENCIES,
+    DETERMINERS,
+    LINKING,
+    NEGATIONS,
+    QUESTION_WORDS,
+    RECORD_NOUNS,
+    SOURCE_MARKERS,
+)
+from checkvalve.filters.words import stem, tokens
+
+_REACH: Final = 400  # characters read to either side: no clause that matters is longer
+_MASK: Final = "\u02e3"  # a letter, so that what stands for an address is still a word
+_SENTENCE_END: Final = re.compile(r"[.!?;\n。！？；](?=\s|$|[\u3040-\u9fff])")
+_CLAUSE_END: Final = re.compile(
+    r"[:;]\s|,\s+(?=(?:then|but|and|while|keep|leave|so|because|however|except|don|do|not|never)\b)"
+    r"|\b(?:but|then|whereas|aber|sondern|dann)\b|[，、]|但|然后"
+)
+_NOT: Final = re.compile(r"\bn['’]?t\b|n['’]t\b")
+_SIGNS: Final = ("€", "$", "£", "¥", "₹", "元", "块", "欧", "美")
+_DENIALS: Final = frozenset({"not", "never", "nicht", "nichts", "nie", "kein"})
+_COMPARISONS: Final = frozenset({"than", "als"})
+_NEAR: Final = 4  # words behind a mention in which a denial still belongs to it
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """What the words around a mention say. ``before`` and ``after`` are the rest of its clause, normalised."""
+
+    before: str = ""
+    after: str = ""
+    sentence: str = ""
+    negated: bool = False
+    as_source: bool = False
+    marked: bool = False
+    quoted: bool = False
+    question: bool = False
+    currency: bool = False
+    numbered: bool = False
+    cited: bool = False
+
+
+def mask(text: str) -> str:
+    """Return ``text`` with every address and link blanked, at the same length."""
+    for pattern in (EMAIL, URL, HOST):
+        text = pattern.sub(lambda match: _MASK * len(match[0]), text)
+    return text
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of normalised ``text``, each with the sign it ends in."""
+    found, start = [], 0
+    for match in _SENTENCE_END.finditer(text):
+        found.append(text[start : match.end()])
+        start = match.end()
+    return [*found, text[start:]]
+
+
+def clauses(sentence: str) -> list[str]:
+    """Return the clauses of a sentence."""
+    return _CLAUSE_END.split(sentence)
+
+
+def has_currency(text: str) -> bool:
+    """Say whether some number of normalised ``text`` carries a currency."""
+    return any(_has_currency(text, match.start(), match.end()) for match in NUMBER.finditer(text))
+
+
+def is_question(sentence: str) -> bool:
+    """Say whether a sentence only asks for an answer: "did I pay?", not "can you pay?"."""
+    first = next((word for word, *_ in tokens(sentence)), "")
+    return sentence.rstrip().endswith(("?", "？")) and first in QUESTION_WORDS
+
+
+def is_negated(before: str) -> bool:
+    """Say whether the words before a mention, in its clause, negate it."""
+    return any(word in NEGATIONS for word, *_ in tokens(before)) or bool(_NOT.search(before))
+
+
+def mention(text: str, start: int, end: int, kind: str) -> Mention:
+    """Read what stands around ``text[start:end]``; ``text`` is normalised and masked, but for the mention itself."""
+    low, high = max(0, start - _REACH), min(len(text), end + _REACH)
+    first = max((match.end() for match in _SENTENCE_END.finditer(text, low, start)), default=low)
+    stop = _SENTENCE_END.search(text, end, high)
+    last = stop.end() if stop else high
+    before = _CLAUSE_END.split(text[first:start])[-1]
+    after = _CLAUSE_END.split(text[end:last])[0]
+    sentence = text[first:last]
+    said = [word for word, *_ in tokens(before)]
+    return Mention(
+        before=before,
+        after=after,
+        sentence=sentence,
+        negated=is_negated(before) or _is_denied(said, after),
+        as_source=_is_source(said),
+        marked=_is_marked(text, start, end, kind),
+        quoted=_is_quoted(text, start, end),
+        question=is_question(sentence),
+        currency=_has_currency(text, start, end),
+        numbered=bool(said) and said[-1] in RECORD_NOUNS,
+        cited=_is_cited(text[first:start]) and not _is_quoted(text, start, end),
+    )
+
+
+def _is_denied(said: list[str], after: str) -> bool:
+    """Say whether what follows denies the mention ("does not get it"), or it is only compared with ("older than")."""
+    following = [word for word, *_ in tokens(after.replace("if not", ""))][:_NEAR]
+    return bool(said and said[-1] in _COMPARISONS) or bool(_DENIALS & set(following)) or bool(_NOT.search(after[:20]))
+
+
+def _is_cited(before: str) -> bool:
+    """Say whether a quotation is open: what somebody is to be told is not told to the agent."""
+    singles = len(re.findall(r"(?<!\w)'(?=\w)", before)) - len(re.findall(r"(?<=[\w.,!?])'(?!\w)", before))
+    return before.count('"') % 2 == 1 or singles > 0
+
+
+def _is_source(said: list[str]) -> bool:
+    """Say whether the words right before a mention say where something comes from: "from", "sent by", "from her"."""
+    rest = list(said)
+    while rest and (rest[-1] in DETERMINERS or rest[-1] in RECORD_NOUNS):
+        rest.pop()
+    return bool(rest) and rest[-1] in SOURCE_MARKERS
+
+
+def _is_quoted(text: str, start: int, end: int) -> bool:
+    return text[max(0, start - 1) : start] in {"'", '"'} and text[end : end + 1] in {"'", '"', ",", "."}
+
+
+def _has_currency(text: str, start: int, end: int) -> bool:
+    before = text[max(0, start - 8) : start].rstrip()
+    after = text[end : end + 12].lstrip()
+    if before.endswith(_SIGNS) or after.startswith(_SIGNS):
+        return True
+    around = [*before.split()[-1:], *after.split()[:1]]
+    return any(part.strip(".,;:!?()") in CURRENCIES for part in around)
+
+
+def _is_marked(text: str, start: int, end: int, kind: str) -> bool:
+    """Say whether a mention is marked as a name: quoted, behind # or @, or beside the noun of its kind."""
+    around = text[max(0, start - 1) : start], text[end : end + 1]
+    if around[0] in {"#", "@"} or _is_quoted(text, start, end) or around in {("<", ">"), ("(", ")"), ("[", "]")}:
+        return True
+    noun = kind.rpartition(":")[2]
+    left = [word for word, *_ in tokens(text[max(0, start - 60) : start])][-4:]
+    right = [word for word, *_ in tokens(text[end : end + 30])][:1]
+    while left and left[-1] in LINKING and left[-1] not in RECORD_NOUNS:
+        left.pop()
+    beside = set(left[-1:]) | set(right)
+    if len(left) > 1 and left[-1] in RECORD_NOUNS:
+        beside.add(left[-2])
+    return bool({stem(word) for word in beside} & {stem(noun), "id", "number"})
