@@ -17,6 +17,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -56,6 +57,7 @@ def build_pipeline(  # noqa: PLR0913  # one place to say everything; all of it b
     instructions: str = "",
     requester: str = "",
     on_new_message: OnNewMessage = "hold",
+    callbacks: Sequence[BaseCallbackHandler] = (),
 ) -> Pipeline:
     """Build a pipeline.
 
@@ -74,6 +76,8 @@ def build_pipeline(  # noqa: PLR0913  # one place to say everything; all of it b
         requester: on whose behalf runs act that name nobody else; this person may not approve.
         on_new_message: what a new message does while a call waits for a person: ``hold`` keeps it until the call is
             decided, ``supersede`` takes the question back.
+        callbacks: watch the graph and the actor, as tracers do. Tools and the reader are not among what they see; one
+            that is to see content is given to that model or tool itself.
 
     Raises:
         PipelineError: two tools have one name, the checkpointer would rebuild more than plain data, or a model that was
@@ -94,7 +98,7 @@ def build_pipeline(  # noqa: PLR0913  # one place to say everything; all of it b
     )
     model = StructuredReader(load_chat_model(reader)) if isinstance(reader, BaseChatModel | str) else reader
     graph = _graph(desk, model, load_chat_model(actor), instructions, checkpointer)
-    return Pipeline(graph, desk, on_new_message)
+    return Pipeline(graph, desk, on_new_message, callbacks)
 
 
 def _graph(

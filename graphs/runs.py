@@ -11,11 +11,12 @@ process repeats no effect, since the executor's record says what was done.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 from uuid import uuid4
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
@@ -68,11 +69,18 @@ class _Run:
 class Pipeline:
     """A built pipeline. ``graph`` is the compiled graph, which may be a node of a bigger one."""
 
-    def __init__(self, graph: PipelineGraph, desk: Desk, on_new_message: OnNewMessage) -> None:
+    def __init__(
+        self,
+        graph: PipelineGraph,
+        desk: Desk,
+        on_new_message: OnNewMessage,
+        callbacks: Sequence[BaseCallbackHandler] = (),
+    ) -> None:
         """Run ``graph`` with the services of ``desk``."""
         self.graph = graph
         self._desk = desk
         self._on_new_message = on_new_message
+        self._callbacks = list(callbacks)
         self._leases = Leases(desk.services.queue.store, desk.services.queue.clock)
 
     def start(self, task: str, *, thread: str, requester: str = "", message_id: str = "") -> RunResult:
@@ -87,6 +95,15 @@ class Pipeline:
             pass
         return self.look(thread)
 
+    def tell(self, task: str, *, thread: str, message_id: str = "") -> None:
+        """Do step 1 alone: keep a message of the user, and run nothing; the next run of the thread takes it in.
+
+        Where the setting says so, a question that is open is taken back.
+        """
+        add_message(self._desk, thread, f"message/{message_id or uuid4()}", task)
+        if self._on_new_message == "supersede":
+            self._close(thread, State.SUPERSEDED, "user", "new_message")
+
     def resume(self, thread: str, *, requester: str = "") -> RunResult:
         """Go on where the thread stands, in any process. Where everything still waits, nothing happens."""
         for _ in self._drive(self._run(thread, requester)):
@@ -98,7 +115,7 @@ class Pipeline:
     ) -> Iterator[Event]:
         """Do what :meth:`start` does (:meth:`resume` without a task), and yield what happens as it happens."""
         if task is not None:
-            self._message(task, thread, message_id)
+            self.tell(task, thread=thread, message_id=message_id)
         yield from self._drive(self._run(thread, requester))
 
     async def astart(self, task: str, *, thread: str, requester: str = "", message_id: str = "") -> RunResult:
@@ -118,7 +135,7 @@ class Pipeline:
     ) -> AsyncIterator[Event]:
         """Do what :meth:`stream` does."""
         if task is not None:
-            await asyncio.to_thread(self._message, task, thread, message_id)
+            await asyncio.to_thread(self.tell, task, thread=thread, message_id=message_id)
         async for event in self._adrive(self._run(thread, requester)):
             yield event
 
@@ -157,12 +174,6 @@ class Pipeline:
     def _run(self, thread: str, requester: str) -> _Run:
         return _Run(thread, {"thread": thread, "agent": "", "requester": requester or self._desk.requester})
 
-    def _message(self, task: str, thread: str, message_id: str) -> None:
-        """Do step 1; a question that is open is taken back first, where the setting says so."""
-        add_message(self._desk, thread, f"message/{message_id or uuid4()}", task)
-        if self._on_new_message == "supersede":
-            self._close(thread, State.SUPERSEDED, "user", "new_message")
-
     def _close(self, thread: str, end: Any, by: str, code: str) -> list[str]:
         queue = self._desk.services.queue
         open_ = [row.id for row in queue.list([State.PENDING], thread=thread)]
@@ -172,7 +183,7 @@ class Pipeline:
 
     def _config(self, name: str) -> RunnableConfig:
         limit = self._desk.limits.max_turns * _STEPS_PER_TURN
-        return {"configurable": {"thread_id": name}, "recursion_limit": limit}
+        return {"configurable": {"thread_id": name}, "recursion_limit": limit, "callbacks": self._callbacks}
 
     def _drive(self, run: _Run) -> Iterator[Event]:
         """Do steps 2 to 4."""

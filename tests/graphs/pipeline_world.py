@@ -165,6 +165,7 @@ class World:
     folder: Path
     mails: Any = None
     on_step: Callable[[str], None] | None = None
+    _reviewer: Reviewer | None = None
 
     def __post_init__(self) -> None:
         self.store = Store.open(f"sqlite:///{self.folder / 'gate.db'}")
@@ -193,7 +194,9 @@ class World:
         file = self.folder / "reviewer"
         if not file.exists():
             file.write_text(self.queue.reviewers.add("boss"))
-        return self.queue.reviewers.authenticate(file.read_text())
+        if self._reviewer is None:
+            self._reviewer = self.queue.reviewers.authenticate(file.read_text())
+        return self._reviewer
 
     @property
     def effects(self) -> list[str]:
