@@ -42,11 +42,13 @@ SURFACES: Final = {
     "mcp": "MCP proxy",
     "model": "model-API proxy, agent hooks",
 }
-"""Where the gateway can stand. The last three are not built yet; the table says so claim by claim."""
+"""Where the gateway can stand. The last two are not built yet; the table says so claim by claim."""
 
 _GUARDED = {"langchain": "yes", "toolnode": "yes"}
-_LATER = {"pipeline": "not yet", "mcp": "not yet", "model": "not yet"}
-_RELEASE = {"pipeline": "not yet", "mcp": "not yet", "model": "not yet; will read *at most one release*"}
+_PROXIES = {"mcp": "not yet", "model": "not yet"}
+_LATER = {"pipeline": "not yet", **_PROXIES}
+_PIPELINE = {"pipeline": "yes", **_PROXIES}
+_RELEASE = {"pipeline": "yes", "mcp": "not yet", "model": "not yet; will read *at most one release*"}
 
 CLAIMS: Final = (
     Claim(
@@ -55,10 +57,10 @@ CLAIMS: Final = (
         "In the two-agent pipeline no character of untrusted content reaches the privileged actor's model input, "
         "except through closed types (bool, bounded number, date, enum, checked id). Free text crosses only as an "
         "opaque reference that carries its label.",
-        "docs/threat-model.md, docs/concepts.md",
-        Status.NOT_YET,
-        "the two-agent pipeline is not built yet; guard mode does not isolate, it attributes",
-        _LATER,
+        "docs/pipeline.md, docs/threat-model.md, docs/concepts.md",
+        Status.HELD,
+        "",
+        _PIPELINE,
     ),
     Claim(
         "C2",
@@ -79,7 +81,7 @@ CLAIMS: Final = (
         "docs/concepts.md, docs/policy.md",
         Status.HELD,
         "",
-        {**_GUARDED, "terminal": "yes", "decide": "yes", **_LATER},
+        {**_GUARDED, "terminal": "yes", "decide": "yes", **_PIPELINE},
     ),
     Claim(
         "C4",
@@ -103,7 +105,7 @@ CLAIMS: Final = (
         "one transaction, and a hash chain that shows change, removal and reordering inside the log; signed "
         "checkpoints and offline proofs come with the Merkle log, so truncation at the end shows only against a head "
         "that was kept elsewhere",
-        {**_GUARDED, "terminal": "yes", "decide": "-", **_LATER},
+        {**_GUARDED, "terminal": "yes", "decide": "-", **_PIPELINE},
     ),
     Claim(
         "C6",
@@ -132,9 +134,11 @@ CLAIMS: Final = (
         "Final answers, messages and bodies are sinks too: no auto-fetched resource, secret, canary or prompt text "
         "leaves.",
         "docs/threat-model.md",
-        Status.NOT_YET,
-        "links and addresses in outgoing arguments are attributed; final answers are not filtered yet",
-        {"langchain": "not yet", "toolnode": "not yet", **_LATER},
+        Status.PARTLY,
+        "links and addresses in outgoing arguments are attributed, and the pipeline's final answers are decided over "
+        "their links and resources; a guarded agent's answers are not, and secrets, canaries and prompt text are not "
+        "looked for yet",
+        {"langchain": "not yet", "toolnode": "not yet", **_PIPELINE},
     ),
     Claim(
         "C9",
@@ -144,7 +148,7 @@ CLAIMS: Final = (
         "docs/adr/0004-the-strictest-verdict-wins-and-empty-means-no.md",
         Status.HELD,
         "",
-        {**_GUARDED, "terminal": "yes", "decide": "yes", **_LATER},
+        {**_GUARDED, "terminal": "yes", "decide": "yes", **_PIPELINE},
     ),
 )
 
