@@ -251,8 +251,18 @@ def test_what_the_actor_cannot_do_is_a_code(world: World) -> None:
     seen = codes(actor)
     assert sorted(seen[:3]) == ["done", "failed", "unregistered_tool"]
     assert sorted(seen[3:13]) == sorted(
-        "unknown_reference malformed_call unknown_reference bad_schema unknown_schema bad_request not_a_list "
-        "unverified_field unknown_field answer_alone".split()
+        [
+            "unknown_reference",
+            "malformed_call",
+            "unknown_reference",
+            "bad_schema",
+            "unknown_schema",
+            "bad_request",
+            "not_a_list",
+            "unverified_field",
+            "unknown_field",
+            "answer_alone",
+        ]
     )
     assert seen[13:] == ["malformed_call", "empty_answer", "unknown_reference"]
     assert "the server says" not in str(actor.seen)
