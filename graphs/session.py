@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from checkvalve.approvals.decide import ANSWER, Decision, DecisionContext, decide
@@ -19,37 +19,17 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import Idempotency, ToolSpec
 from checkvalve.approvals.verdicts import Deny, Verdict
-from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import CLEAN, UNKNOWN, Authority, Label, Readers, Source, Trust, join, user_label
-from checkvalve.filters.origins import Field, FieldRule
+from checkvalve.filters.origins import FieldRule
 from checkvalve.filters.strictjson import JSON
+from checkvalve.graphs.calls import EXTRACTION, Call, refusal, turn_suffix
 from checkvalve.graphs.readings import MAX_CHUNK, checked_arguments, chunks, clean, readable
 from checkvalve.graphs.services import Services
 
 _USED: Final = frozenset(
     {State.APPROVED, State.EXECUTING, State.SUCCEEDED, State.FAILED, State.UNKNOWN, State.CONFIRMED_DONE}
 )
-
-
-EXTRACTION: Final = "reader/extraction"
-"""The tool whose results the reader's answers count as: nobody declares it, so it is never trusted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call as a framework hands it over. ``turn`` names the model's message that proposed it.
-
-    ``references`` are the stored fields that were put in for references, by dotted path of the argument.
-    """
-
-    tool: str
-    args: Mapping[str, object]
-    id: str
-    server: str = ""
-    turn: str = ""
-    schema_digest: str | None = None
-    references: Mapping[str, Sequence[Field]] = field(default_factory=dict)
 
 
 class GuardSession:
@@ -285,16 +265,6 @@ def _speaker(authority: Authority, uri: str) -> Label:
     if authority is Authority.USER:
         return user_label(uri=uri)
     return Label(Trust.AUTHORITATIVE, Authority.SYSTEM, Readers.everyone(), frozenset({Source("system", uri)}))
-
-
-def turn_suffix(call_id: str) -> str:
-    """Return the part of a call's name that stands for its turn, or nothing when its turn is not known."""
-    return call_id.rpartition("@")[2] if "@" in call_id else ""
-
-
-def refusal(error: HostileInputError) -> Deny:
-    """Return the verdict on a call that could not be parsed. It repeats nothing of the call."""
-    return Deny("hostile-input", error.code, "give well-formed arguments of reasonable size")
 
 
 __all__ = ["EXTRACTION", "Call", "GuardSession", "refusal", "turn_suffix"]

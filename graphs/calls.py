@@ -1,0 +1,40 @@
+"""A call as a framework hands it over, before anything is decided about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from checkvalve.approvals.verdicts import Deny
+from checkvalve.filters.errors import HostileInputError
+from checkvalve.filters.origins import Field
+
+EXTRACTION: Final = "reader/extraction"
+"""The tool whose results the reader's answers count as: nobody declares it, so it is never trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call as a framework hands it over. ``turn`` names the model's message that proposed it.
+
+    ``references`` are the stored fields that were put in for references, by dotted path of the argument.
+    """
+
+    tool: str
+    args: Mapping[str, object]
+    id: str
+    server: str = ""
+    turn: str = ""
+    schema_digest: str | None = None
+    references: Mapping[str, Sequence[Field]] = field(default_factory=dict)
+
+
+def turn_suffix(call_id: str) -> str:
+    """Return the part of a call's name that stands for its turn, or nothing when its turn is not known."""
+    return call_id.rpartition("@")[2] if "@" in call_id else ""
+
+
+def refusal(error: HostileInputError) -> Deny:
+    """Return the verdict on a call that could not be parsed. It repeats nothing of the call."""
+    return Deny("hostile-input", error.code, "give well-formed arguments of reasonable size")
