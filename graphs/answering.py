@@ -14,13 +14,13 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.verdicts import Verdict
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
+from checkvalve.graphs.calls import Call
 from checkvalve.graphs.codes import BY_STATE, REMEDIES
 from checkvalve.graphs.desk import Desk, agent_of, full_name, thread_of
 from checkvalve.graphs.errors import CodedError
 from checkvalve.graphs.events import Answered, Decided, emit
 from checkvalve.graphs.expansion import expand_text
 from checkvalve.graphs.gate import pause, settle
-from checkvalve.graphs.session import Call
 from checkvalve.graphs.state import JsonObject, PipelineState, observed, refused
 
 TEXT: Final = "text"

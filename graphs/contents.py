@@ -18,8 +18,8 @@ from checkvalve.filters.fields import Step, leaves, scalar_fields
 from checkvalve.filters.labels import Readers
 from checkvalve.filters.origins import Field, FieldRule
 from checkvalve.filters.strictjson import JSON
+from checkvalve.graphs.calls import EXTRACTION
 from checkvalve.graphs.errors import CodedError
-from checkvalve.graphs.session import EXTRACTION
 
 Positions: TypeAlias = tuple[int, ...]
 """Steps into a value: the number of a list's item, or of an object's member in the stored (sorted) order."""

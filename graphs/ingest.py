@@ -15,6 +15,7 @@ from checkvalve.approvals.outcome import NOT_KEPT, Outcome
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.filters.labels import user_label
 from checkvalve.filters.strictjson import JSON
+from checkvalve.graphs.calls import Call
 from checkvalve.graphs.codes import BY_STATE, REMEDIES
 from checkvalve.graphs.contents import MESSAGE
 from checkvalve.graphs.desk import Desk, Thread, agent_of, nested_run, thread_of
@@ -22,7 +23,6 @@ from checkvalve.graphs.events import ItemIngested, TaskStarted, emit
 from checkvalve.graphs.gate import withdrawn
 from checkvalve.graphs.readings import clean
 from checkvalve.graphs.references import Book, Entry
-from checkvalve.graphs.session import Call
 from checkvalve.graphs.state import JsonObject, PipelineState, observed, refused, said_by_user
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from checkvalve.approvals.verdicts import Deny
+from checkvalve.graphs.calls import Call
 from checkvalve.graphs.desk import Desk
 from checkvalve.graphs.errors import CodedError
 from checkvalve.graphs.expansion import expand, has_reference
-from checkvalve.graphs.session import Call
 from checkvalve.graphs.state import JsonObject, PipelineState
 from checkvalve.graphs.subagents import LITERAL, SubAgent
 
