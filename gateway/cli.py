@@ -24,7 +24,7 @@ from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.store import Store
 from checkvalve.filters.errors import FilterError
-from checkvalve.gateway import decide_command, run_command
+from checkvalve.gateway import decide_command, run_command, serve_command
 from checkvalve.gateway.app import open_queue
 from checkvalve.gateway.errors import GatewayError
 from checkvalve.gateway.logs import configure_logs, get_logger, printable
@@ -199,6 +199,7 @@ app.add_typer(approvals_app(_queue), name="approvals")
 app.add_typer(audit_app(_store), name="audit")
 decide_command.register(app)
 run_command.register(app, _loaded, lambda: _Chosen.file)
+serve_command.register(app, _loaded)
 app.add_typer(_manifest, name="manifest")
 app.add_typer(_policy, name="policy")
 app.add_typer(_config, name="config")

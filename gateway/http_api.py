@@ -1,0 +1,143 @@
+"""The HTTP API of runs: start one, say more, look, go on, and watch its events (Server-Sent Events).
+
+Guarantees: every request but the one for health needs a token, and sees only runs of that token's name; runs are
+driven in the background and survive this process; a broken event stream goes on where it was (``Last-Event-ID``). An
+approval cannot be decided here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, Final, TypeAlias, cast
+
+from fastapi import APIRouter, Depends, FastAPI, Header, Path, Request, Response
+from fastapi.responses import StreamingResponse
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from checkvalve.gateway.app import Gateway
+from checkvalve.gateway.http_problems import Bounds, Problem, add_handlers, problem_schema
+from checkvalve.gateway.http_runs import MAX_STREAMS, NAME, NewMessage, NewRun, RunServer, RunView
+from checkvalve.gateway.http_tokens import ApiTokens, Client
+from checkvalve.gateway.run_log import OVER, RunLog
+from checkvalve.gateway.worker import Worker
+from checkvalve.graphs.runs import Pipeline
+
+_BEARER: Final = HTTPBearer(auto_error=False, description="a token of `checkvalve token add`")
+_PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
+    code: problem_schema() for code in (400, 401, 403, 404, 409, 413, 415, 422, 503)
+}
+
+router: Final = APIRouter()
+
+
+def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastAPI:
+    """Return the API over ``pipeline``, with a worker that goes on with every run that can."""
+    log = RunLog(gateway.content)
+    worker = Worker(pipeline, log, gateway.queue, max_runs=gateway.settings.max_runs)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        worker.start()
+        yield
+        await asyncio.to_thread(worker.stop)
+
+    app = FastAPI(
+        title="Checkvalve runs",
+        version="1",
+        description="Runs of the two-agent pipeline. Calls that wait for a person are decided elsewhere.",
+        docs_url=None,  # the page would load scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.state.server = RunServer(gateway, pipeline, log, worker)
+    app.state.tokens = tokens
+    app.include_router(router)
+    add_handlers(app)
+    app.add_middleware(Bounds)
+    return app
+
+
+def _server(request: Request) -> RunServer:
+    return cast(RunServer, request.app.state.server)
+
+
+def _client(request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> Client:
+    if given is None:
+        raise Problem(401, "not_authenticated", "a token is needed", "send Authorization: Bearer TOKEN")
+    return cast(ApiTokens, request.app.state.tokens).authenticate(given.credentials)
+
+
+def _runner(found: Annotated[Client, Depends(_client)]) -> Client:
+    return _scoped(found, "run")
+
+
+def _looker(found: Annotated[Client, Depends(_client)]) -> Client:
+    return _scoped(found, "read")
+
+
+def _scoped(client: Client, scope: str) -> Client:
+    if scope not in client.scopes:
+        raise Problem(403, "not_allowed", f"this token lacks the scope {scope}", "use a token that has it")
+    return client
+
+
+Server: TypeAlias = Annotated[RunServer, Depends(_server)]
+Runner: TypeAlias = Annotated[Client, Depends(_runner)]
+Looker: TypeAlias = Annotated[Client, Depends(_looker)]
+Thread: TypeAlias = Annotated[str, Path(pattern=NAME)]
+
+
+@router.get("/healthz")
+def healthz() -> dict[str, str]:
+    """Say that the server lives; needs no token."""
+    return {"status": "ok"}
+
+
+@router.post("/runs", status_code=202, responses=_PROBLEMS)
+def start(body: NewRun, server: Server, client: Runner, response: Response) -> RunView:
+    """Start a run. It goes on in the background; look at it, or watch its events."""
+    thread = server.begin(body, client)
+    response.headers["Location"] = f"/runs/{thread}"
+    return server.view(server.own(thread, client))
+
+
+@router.get("/runs/{thread}", responses=_PROBLEMS)
+def look(thread: Thread, server: Server, client: Looker) -> RunView:
+    """Say how a run stands."""
+    return server.view(server.own(thread, client))
+
+
+@router.post("/runs/{thread}/resume", status_code=202, responses=_PROBLEMS)
+def resume(thread: Thread, server: Server, client: Runner) -> RunView:
+    """Let a run go on that waits or failed. Where nothing was decided, nothing happens."""
+    server.own(thread, client)
+    server.go_on(thread, client)
+    return server.view(server.own(thread, client))
+
+
+@router.post("/runs/{thread}/messages", status_code=202, responses=_PROBLEMS)
+def say(thread: Thread, body: NewMessage, server: Server, client: Runner) -> RunView:
+    """Say more. While a call waits, the settings decide whether it is kept or takes the call back."""
+    server.own(thread, client)
+    server.say(thread, client, body.text, body.message_id)
+    return server.view(server.own(thread, client))
+
+
+@router.get("/runs/{thread}/events", responses=_PROBLEMS)
+def watch(
+    thread: Thread, server: Server, client: Looker, last_event_id: Annotated[int | None, Header(ge=0)] = None
+) -> Response:
+    """Stream the events of a run from the start, or from after Last-Event-ID, until the run is over."""
+    record = server.own(thread, client)
+    after = last_event_id or 0
+    if record.status in OVER and after and not server.log.events(thread, after):
+        return Response(status_code=204)  # which tells a browser not to connect again
+    if server.streams >= MAX_STREAMS:
+        raise Problem(503, "too_many_streams", "too many event streams are open", "try again later")
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(server.events(thread, after), media_type="text/event-stream", headers=headers)
+
+
+__all__ = ["create_app", "router"]

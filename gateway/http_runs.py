@@ -1,0 +1,157 @@
+"""What the HTTP API does with runs: take them in, say how they stand, and stream their events.
+
+Guarantees: a client sees only runs of its own name; a run that was accepted survives this process; events hold no
+content.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+from uuid import uuid4
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from checkvalve.approvals.clock import rfc3339
+from checkvalve.gateway.app import Gateway
+from checkvalve.gateway.http_problems import Problem
+from checkvalve.gateway.http_tokens import Client
+from checkvalve.gateway.run_log import OVER, RunLog, RunRecord
+from checkvalve.gateway.worker import Worker
+from checkvalve.graphs.runs import Pipeline
+
+MAX_TASK: Final = 50_000
+"""Characters of a message: nobody types more, and a longer one would have no authority anyway."""
+MAX_STREAMS: Final = 64
+"""Event streams that one server keeps open."""
+_POLL: Final = 0.5  # seconds between looks for further events
+_BEAT: Final = 15.0  # seconds of silence after which a comment shows that the connection lives
+NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+"""A name of a run or a message: it stands in addresses and in file names."""
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NewRun(_Body):
+    """A task in the user's own words: the host says so by sending it here."""
+
+    task: str = Field(min_length=1, max_length=MAX_TASK)
+    thread: str | None = Field(None, pattern=NAME, description="the name of the run; drawn when not given")
+    message_id: str | None = Field(None, pattern=NAME, description="makes a repeated request harmless")
+
+
+class NewMessage(_Body):
+    """A further message of the user."""
+
+    text: str = Field(min_length=1, max_length=MAX_TASK)
+    message_id: str | None = Field(None, pattern=NAME, description="makes a repeated request harmless")
+
+
+class Question(_Body):
+    """What a person has to decide, in a review surface; the arguments are shown there."""
+
+    approval: str
+    tool: str
+    rule: str
+    remedy: str
+    decide_by: str
+
+
+class RunView(_Body):
+    """How a run stands."""
+
+    thread: str
+    status: str = Field(description="running, waiting, answered, stopped or failed")
+    code: str = ""
+    answer: str | None = None
+    waiting: list[Question] = Field(default_factory=list)
+    turns: int = 0
+    calls: int = 0
+    bits: dict[str, float] = Field(default_factory=dict, description="bits that each source has decided so far")
+
+
+@dataclass
+class RunServer:
+    """What the handlers share: the pipeline, its worker, and the log of runs."""
+
+    gateway: Gateway
+    pipeline: Pipeline
+    log: RunLog
+    worker: Worker
+    streams: int = 0
+
+    def own(self, thread: str, client: Client) -> RunRecord:
+        """Return the record of a run of this client; of nobody else's it is not even said that there is one."""
+        record = self.log.find(thread)
+        if record is None or record.requester != client.name:
+            raise Problem(404, "no_such_run", "there is no such run of yours", "start it: POST /runs")
+        return record
+
+    def begin(self, body: NewRun, client: Client) -> str:
+        """Take in a new run: 1. claim its name, 2. keep the task, 3. note it, 4. let it run."""
+        thread = body.thread or uuid4().hex
+        taken = self.log.find(thread) is None and bool(self.gateway.content.items(thread))
+        if taken or not self.log.claim(thread, client.name):
+            raise Problem(409, "thread_taken", "this name is in use", "take another one, or let one be drawn")
+        record = self.own(thread, client)
+        if record.status != "accepted" and body.message_id is None:
+            raise Problem(409, "run_exists", "this run was started", f"say more: POST /runs/{thread}/messages")
+        self.say(thread, client, body.task, body.message_id)
+        return thread
+
+    def say(self, thread: str, client: Client, text: str, message_id: str | None) -> None:
+        """Keep a message, then let the run go on."""
+        self.pipeline.tell(text, thread=thread, message_id=message_id or "")
+        self.go_on(thread, client)
+
+    def go_on(self, thread: str, client: Client) -> None:
+        """Note that the run is under way, and let it run."""
+        self.log.note(RunRecord(thread, client.name, "running"))
+        self.worker.submit(thread, client.name)
+
+    def view(self, record: RunRecord) -> RunView:
+        """Return how a run stands, with the answer it gave and the questions that are open."""
+        result = self.pipeline.look(record.thread)
+        status = "running" if record.status == "accepted" else record.status
+        queue = self.gateway.queue
+        rows = [queue.get(name) for name in result.waiting] if status == "waiting" else []
+        return RunView(
+            thread=record.thread,
+            status=status,
+            code=record.code,
+            answer=result.answer if status == "answered" else None,
+            waiting=[
+                Question(
+                    approval=row.id, tool=row.tool, rule=row.rule, remedy=row.remedy, decide_by=rfc3339(row.decide_by)
+                )
+                for row in rows
+            ],
+            turns=result.turns,
+            calls=result.calls,
+            bits=dict(result.bits),
+        )
+
+    async def events(self, thread: str, after: int) -> AsyncIterator[str]:
+        """Yield the events of a run from number ``after`` on, until the run is over."""
+        quiet = 0.0
+        self.streams += 1
+        try:
+            while True:
+                record = await asyncio.to_thread(self.log.find, thread)  # before the events: none may be missed
+                found = await asyncio.to_thread(self.log.events, thread, after)
+                for after, event in found:  # noqa: PLR1704  # the place to go on from
+                    yield f"id: {after}\nevent: {event['kind']}\ndata: {json.dumps(event)}\n\n"
+                if record is None or record.status in OVER:
+                    return
+                quiet = 0.0 if found else quiet + _POLL
+                if quiet >= _BEAT:
+                    quiet = 0.0
+                    yield ": still here\n\n"
+                await asyncio.sleep(_POLL)
+        finally:
+            self.streams -= 1

@@ -1,0 +1,168 @@
+"""Who may use the HTTP API: tokens with a name and scopes, of which the file keeps argon2 hashes.
+
+Guarantees: a token is shown once and kept nowhere; the file is written whole or not at all, and for its owner alone; a
+changed file counts from the next request on. A token says in whose name runs are made, and decides no approval.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import argon2
+
+from checkvalve.approvals.reviewers import folded
+from checkvalve.filters.errors import HostileInputError
+from checkvalve.filters.strictjson import parse_strict
+from checkvalve.gateway.errors import TokenError
+
+SCOPES: Final = ("run", "read")
+"""``run`` may start and continue runs, ``read`` may look at them. Both only at those of the token's own name."""
+_PREFIX: Final = "cvt"  # recognisable, so that secret scanners can find a lost one
+_MAX_TOKEN: Final = 200  # nothing longer was ever issued
+_MAX_NAME: Final = 100
+_MAX_KNOWN: Final = 1_000  # verified tokens that are remembered: argon2 is slow on purpose
+_FORM: Final = "make one with `checkvalve token add NAME`"
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Whose request this is."""
+
+    name: str
+    selector: str
+    scopes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    name: str
+    selector: str
+    hash: str
+    scopes: list[str]
+
+
+class ApiTokens:
+    """The tokens in one file."""
+
+    def __init__(self, file: Path, hasher: argon2.PasswordHasher | None = None) -> None:
+        """Use ``hasher`` only to make tests fast; the default costs what argon2 recommends."""
+        self.file = file
+        self._hasher = hasher or argon2.PasswordHasher()
+        self._lock = threading.Lock()  # one hash at a time: each takes tens of megabytes
+        self._stamp: tuple[int, int] = (0, 0)
+        self._entries: dict[str, _Entry] = {}
+        self._known: dict[str, str] = {}  # digest of a token that was accepted → its selector
+
+    def add(self, name: str, scopes: Sequence[str] = SCOPES) -> str:
+        """Add a token for ``name`` and return it.
+
+        Raises:
+            TokenError: the name or a scope is unusable, or the file cannot be written.
+        """
+        person = folded(name)
+        if not person or len(person) > _MAX_NAME or not person.isprintable():
+            raise TokenError("a token needs a short printable name", "use the name or address of who will use it")
+        if not scopes or not set(scopes) <= set(SCOPES):
+            raise TokenError("there is no such scope", f"use one or more of: {', '.join(SCOPES)}")
+        selector, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
+        entry = _Entry(person, selector, self._hasher.hash(secret), sorted(set(scopes)))
+        with self._lock:
+            self._refresh()
+            self._write([*self._entries.values(), entry])
+        return f"{_PREFIX}_{selector}_{secret}"
+
+    def remove(self, selector: str) -> None:
+        """Take a token back.
+
+        Raises:
+            TokenError: there is none of this selector.
+        """
+        with self._lock:
+            self._refresh()
+            if selector not in self._entries:
+                raise TokenError("there is no such token", "see `checkvalve token list`")
+            self._write([entry for entry in self._entries.values() if entry.selector != selector])
+
+    def clients(self) -> list[Client]:
+        """Return the tokens, without what would let anybody in."""
+        with self._lock:
+            self._refresh()
+            return [_client(entry) for entry in self._entries.values()]
+
+    def authenticate(self, token: str) -> Client:
+        """Return whose token this is.
+
+        Raises:
+            TokenError: nobody's, or the file cannot be used.
+        """
+        prefix, _, rest = token.partition("_")
+        selector, _, secret = rest.partition("_")
+        if prefix != _PREFIX or not secret or len(token) > _MAX_TOKEN or not token.isascii():
+            raise TokenError("this is no token of this API", _FORM)
+        digest = hashlib.sha256(token.encode()).hexdigest()
+        with self._lock:
+            self._refresh()
+            entry = self._entries.get(selector)
+            if entry is None or not (self._known.get(digest) == selector or self._proved(entry, secret)):
+                raise TokenError("the token was not accepted", _FORM)
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            self._known[digest] = selector
+        return _client(entry)
+
+    def _proved(self, entry: _Entry, secret: str) -> bool:
+        try:
+            return self._hasher.verify(entry.hash, secret)
+        except (argon2.exceptions.VerificationError, argon2.exceptions.InvalidHashError):
+            return False
+
+    def _refresh(self) -> None:
+        try:
+            found = self.file.stat()
+        except FileNotFoundError:
+            self._entries, self._known, self._stamp = {}, {}, (0, 0)
+            return
+        except OSError as error:
+            raise self._unusable() from error
+        stamp = (found.st_mtime_ns, found.st_ino)
+        if stamp != self._stamp:
+            self._entries = {entry.selector: entry for entry in self._read()}
+            self._known, self._stamp = {}, stamp
+
+    def _read(self) -> list[_Entry]:
+        try:
+            data: Any = parse_strict(self.file.read_bytes())
+            return [_Entry(**entry) for entry in data["tokens"]]
+        except (OSError, HostileInputError, KeyError, TypeError) as error:
+            raise self._unusable() from error
+
+    def _unusable(self) -> TokenError:
+        return TokenError(
+            f"the tokens in {self.file} cannot be read", "restore the file, or remove it and add tokens anew"
+        )
+
+    def _write(self, entries: Sequence[_Entry]) -> None:
+        text = json.dumps({"tokens": [asdict(entry) for entry in entries]}, indent=1)
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.file.parent, prefix=".tokens-")  # for its owner alone
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(self.file)
+        except OSError as error:
+            raise TokenError(f"{self.file} cannot be written: {error.strerror}", "check the folder") from error
+
+
+def _client(entry: _Entry) -> Client:
+    return Client(entry.name, entry.selector, frozenset(entry.scopes))

@@ -1,0 +1,111 @@
+"""What is known of the HTTP API's runs, in any process: how each stands, and its events, numbered to go on from.
+
+Guarantees: it is kept in the store beside approvals; events hold no content; of two who claim one thread the first one
+has it. A name that starts with ``checkvalve:`` belongs to this log and is no thread of anybody.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+from uuid import uuid4
+
+from checkvalve.approvals.content import SqlContentStore
+from checkvalve.filters.labels import CLEAN
+from checkvalve.filters.strictjson import JSON
+from checkvalve.graphs.events import Event
+
+_RUNS: Final = "checkvalve:runs"
+_EVENTS: Final = "checkvalve:events:"
+_UNDER_WAY: Final = frozenset({"running", "waiting"})
+OVER: Final = frozenset({"answered", "stopped", "failed"})
+"""Statuses in which nothing happens before somebody asks for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """How a run stands: ``accepted``, ``running``, ``waiting``, ``answered``, ``stopped`` or ``failed``."""
+
+    thread: str
+    requester: str
+    status: str
+    code: str = ""
+    waiting: tuple[str, ...] = field(default=())
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return the stored form."""
+        return {
+            "thread": self.thread,
+            "requester": self.requester,
+            "status": self.status,
+            "code": self.code,
+            "waiting": list(self.waiting),
+        }
+
+
+def _record(data: JSON) -> RunRecord | None:
+    match data:
+        case {
+            "thread": str(thread),
+            "requester": str(requester),
+            "status": str(status),
+            "code": str(code),
+            "waiting": list(waiting),
+        }:
+            return RunRecord(thread, requester, status, code, tuple(str(name) for name in waiting))
+        case _:
+            return None
+
+
+class RunLog:
+    """The log over one content store. Safe to use from several threads, and it reads what other processes noted."""
+
+    def __init__(self, content: SqlContentStore) -> None:
+        """Read nothing yet."""
+        self._content = content
+        self._lock = threading.Lock()
+        self._runs: dict[str, RunRecord] = {}
+        self._seen = 0
+
+    def claim(self, thread: str, requester: str) -> bool:
+        """Take ``thread`` for ``requester``; say whether it is theirs, now or since before."""
+        if self.find(thread) is None:
+            self.note(RunRecord(thread, requester, "accepted"))
+        found = self.find(thread)
+        return found is not None and found.requester == requester
+
+    def note(self, record: RunRecord) -> None:
+        """Keep how a run stands now."""
+        self._content.append_item(_RUNS, f"{record.thread}/{uuid4()}", "run", record.to_json(), CLEAN)
+
+    def find(self, thread: str) -> RunRecord | None:
+        """Return how the run of ``thread`` stands."""
+        with self._lock:
+            self._refresh()
+            return self._runs.get(thread)
+
+    def under_way(self) -> list[RunRecord]:
+        """Return the runs that are not over."""
+        with self._lock:
+            self._refresh()
+            return [record for record in self._runs.values() if record.status in _UNDER_WAY]
+
+    def event(self, thread: str, event: Event) -> None:
+        """Keep one event of a run."""
+        self._content.append_item(_EVENTS + thread, str(uuid4()), "event", event.to_json(), CLEAN)
+
+    def events(self, thread: str, after: int) -> list[tuple[int, dict[str, Any]]]:
+        """Return the events of a run that come after number ``after``, in order."""
+        items = self._content.items(_EVENTS + thread, after=after)
+        return [(item.seq, item.value) for item in items if isinstance(item.value, dict)]
+
+    def _refresh(self) -> None:
+        for item in self._content.items(_RUNS, after=self._seen):
+            self._seen = item.seq
+            if (record := _record(item.value)) is not None:
+                first = self._runs.get(record.thread)
+                self._runs[record.thread] = replace(record, requester=first.requester) if first else record
+
+
+__all__ = ["OVER", "RunLog", "RunRecord"]

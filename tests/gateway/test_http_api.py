@@ -1,0 +1,378 @@
+"""The HTTP API of runs, without sockets: tokens, bounds, problems, events that go on, and the worker behind it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import argon2
+import pytest
+from fastapi.testclient import TestClient
+
+from checkvalve.approvals.errors import LeaseHeldError, StoreUnreachableError
+from checkvalve.approvals.records import State
+from checkvalve.filters.labels import CLEAN
+from checkvalve.gateway import http_runs, worker
+from checkvalve.gateway.app import Gateway, build
+from checkvalve.gateway.errors import TokenError
+from checkvalve.gateway.http_api import create_app
+from checkvalve.gateway.http_problems import MAX_BODY
+from checkvalve.gateway.http_tokens import ApiTokens
+from checkvalve.gateway.pipelines import open_pipeline
+from checkvalve.gateway.run_log import RunLog, RunRecord
+from checkvalve.gateway.settings import Settings
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+TASK = "Mail Ann whether anything in my inbox is urgent, and reply to that sender"
+FAST = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+
+
+@dataclass
+class Api:
+    """A running API with two people's tokens."""
+
+    client: TestClient
+    gateway: Gateway
+    ann: dict[str, str]
+    bob: dict[str, str]
+    reading: dict[str, str]
+
+    def start(self, **body: Any) -> Any:
+        return self.client.post("/runs", json={"task": TASK, **body}, headers=self.ann)
+
+    def wait(self, thread: str, *statuses: str) -> Any:
+        """Look until the run is in one of ``statuses``."""
+        until = time.monotonic() + 30
+        while (found := self.client.get(f"/runs/{thread}", headers=self.ann).json())["status"] not in statuses:
+            assert time.monotonic() < until, found
+            time.sleep(0.02)
+        return found
+
+    def events(self, thread: str, **headers: str) -> list[tuple[int, dict[str, Any]]]:
+        response = self.client.get(f"/runs/{thread}/events", headers={**self.ann, **headers})
+        assert response.status_code == 200
+        assert response.headers["content-type"].startswith("text/event-stream")
+        found = []
+        for block in response.text.strip().split("\n\n"):
+            if block.startswith("id: "):
+                number, kind, data = block.split("\n")
+                event = json.loads(data.removeprefix("data: "))
+                assert kind == f"event: {event['kind']}"
+                found.append((int(number.removeprefix("id: ")), event))
+        return found
+
+    def decide(self, *, yes: bool = True) -> None:
+        queue = self.gateway.queue
+        boss = queue.reviewers.authenticate(queue.reviewers.add("boss"))
+        (waiting,) = queue.list([State.PENDING])
+        queue.approve(waiting.id, boss, waiting.digest[7:19]) if yes else queue.reject(waiting.id, boss)
+
+
+@contextmanager
+def serving(folder: Path, **options: Any) -> Iterator[Api]:
+    values: dict[str, Any] = {
+        "manifest": EXAMPLES / "run_tools.yaml",
+        "database_url": f"sqlite:///{folder / 'gate.db'}",
+        "tools": str(EXAMPLES / "run_tools.py"),
+        "reader": f"scripted:{EXAMPLES / 'run_reader.jsonl'}",
+        "actor": f"scripted:{EXAMPLES / 'run_actor.jsonl'}",
+        "log_format": "json",
+        "log_level": "debug",
+    }
+    tokens = ApiTokens(folder / "tokens.json", FAST)
+    given = [tokens.add("Ann@corp.example"), tokens.add("bob"), tokens.add("ann@corp.example", ["read"])]
+    ann, bob, reading = ({"Authorization": f"Bearer {token}"} for token in given)
+    with (
+        build(Settings(**{**values, **options})) as gateway,
+        open_pipeline(gateway) as pipeline,
+        TestClient(create_app(gateway, pipeline, tokens), raise_server_exceptions=False) as client,
+    ):
+        yield Api(client, gateway, ann, bob, reading)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "EVERY", 0.02)
+    monkeypatch.setattr(http_runs, "_POLL", 0.02)
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Iterator[Api]:
+    with serving(tmp_path) as running:
+        yield running
+
+
+def problem(response: Any) -> tuple[int, str]:
+    assert response.headers["content-type"] == "application/problem+json"
+    body = response.json()
+    assert body["status"] == response.status_code
+    assert body["type"] == f"urn:checkvalve:problem:{body['code']}"
+    return response.status_code, body["code"]
+
+
+def test_a_run_waits_is_decided_elsewhere_and_is_answered(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    accepted = api.start(thread="t1")
+    assert accepted.status_code == 202
+    assert accepted.headers["location"] == "/runs/t1"
+    waiting = api.wait("t1", "waiting")
+    (question,) = waiting["waiting"]
+    assert (question["tool"], question["rule"]) == ("send_mail", "untrusted-target")
+    assert waiting["answer"] is None
+    api.decide()  # in the queue, as any process may: the worker finds out
+    answered = api.wait("t1", "answered")
+    assert answered["answer"].startswith("Ann knows")
+    assert answered["bits"]["read_mail"] > 0
+    kinds = [event["kind"] for _, event in api.events("t1")]
+    assert (kinds[0], kinds[-1]) == ("task_started", "answered")
+    assert "waiting" in kinds
+    logged = capsys.readouterr().err
+    for content in ("Server down", "evil.example", "urgent", "Ann knows"):
+        assert content not in logged
+
+
+def test_events_go_on_where_a_connection_broke(api: Api) -> None:
+    api.start(thread="t1")
+    api.wait("t1", "waiting")
+    api.decide(yes=False)
+    api.wait("t1", "answered")
+    every = api.events("t1")
+    middle = every[4][0]
+    assert api.events("t1", **{"Last-Event-ID": str(middle)}) == every[5:]
+    over = api.client.get("/runs/t1/events", headers={**api.ann, "Last-Event-ID": str(every[-1][0])})
+    assert over.status_code == 204  # a browser does not come back after that
+    assert not any("evil.example" in json.dumps(event) for _, event in every)
+    assert problem(api.client.get("/runs/t1/events", headers={**api.ann, "Last-Event-ID": "x"}))[0] == 422
+
+
+def test_a_stream_that_is_open_gets_what_happens_later(api: Api) -> None:
+    import threading
+
+    api.start(thread="t1")
+    api.wait("t1", "waiting")
+    seen: list[tuple[int, dict[str, Any]]] = []
+    watching = threading.Thread(target=lambda: seen.extend(api.events("t1")))
+    watching.start()
+    time.sleep(0.1)
+    api.decide()
+    watching.join(30)
+    assert seen[-1][1]["kind"] == "answered"
+
+
+@pytest.mark.parametrize("method", ["start", "look", "resume", "say", "watch"])
+def test_everything_but_health_needs_a_token_and_its_scope(method: str, api: Api) -> None:
+    api.start(thread="t1")
+    calls: dict[str, Callable[[Any], Any]] = {
+        "start": lambda h: api.client.post("/runs", json={"task": "x"}, headers=h),
+        "look": lambda h: api.client.get("/runs/t1", headers=h),
+        "resume": lambda h: api.client.post("/runs/t1/resume", headers=h),
+        "say": lambda h: api.client.post("/runs/t1/messages", json={"text": "x"}, headers=h),
+        "watch": lambda h: api.client.get("/runs/t1/events", headers=h),
+    }
+    call = calls[method]
+    assert problem(call({})) == (401, "not_authenticated")
+    assert call({}).headers["www-authenticate"] == "Bearer"
+    for bad in ("Bearer x", "Bearer cvt_00_xx", "Basic eDp4", api.ann["Authorization"][:-1], "Bearer cvt_\u00e9_x"):
+        assert problem(call({"Authorization": bad.encode("latin-1")})) == (401, "not_authenticated")
+    if method in {"start", "resume", "say"}:
+        assert problem(call(api.reading)) == (403, "not_allowed")
+    if method != "start":
+        assert problem(call(api.bob)) == (404, "no_such_run")  # not even that there is one
+    api.wait("t1", "waiting", "answered")
+    assert api.client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_a_name_belongs_to_who_took_it_first(api: Api) -> None:
+    api.start(thread="t1")
+    other = api.client.post("/runs", json={"task": "x", "thread": "t1"}, headers=api.bob)
+    assert problem(other) == (409, "thread_taken")
+    assert problem(api.start(thread="t1")) == (409, "run_exists")
+    api.gateway.content.append_item("used-elsewhere", "k", "words", {}, CLEAN)
+    assert problem(api.start(thread="used-elsewhere")) == (409, "thread_taken")
+    drawn = api.start().json()["thread"]
+    assert drawn not in {"t1", ""}
+    api.wait("t1", "waiting")
+    api.wait(drawn, "waiting")
+
+
+def test_a_repeated_request_is_harmless(api: Api) -> None:
+    for _ in range(2):
+        assert api.start(thread="t1", message_id="m1").status_code == 202
+    api.wait("t1", "waiting")
+    api.decide()
+    api.wait("t1", "answered")
+    kinds = [event["kind"] for _, event in api.events("t1")]
+    assert kinds.count("task_started") == 1
+
+
+def test_a_new_message_supersedes_what_waits_when_the_settings_say_so(tmp_path: Path) -> None:
+    with serving(tmp_path, on_new_message="supersede") as api:
+        api.start(thread="t1")
+        api.wait("t1", "waiting")
+        said = api.client.post("/runs/t1/messages", json={"text": "Never mind"}, headers=api.ann)
+        assert said.status_code == 202
+        api.wait("t1", "answered")
+        assert not api.gateway.queue.list([State.PENDING])
+
+
+@pytest.mark.parametrize(
+    ("body", "media", "expected"),
+    [
+        ("{", "application/json", (400, "not_json")),
+        ('{"task": "a", "task": "b"}', "application/json", (400, "not_json")),
+        ('{"task": NaN}', "application/json", (400, "not_json")),
+        ("[" * 5_000, "application/json", (400, "not_json")),
+        ('{"task": "x"}', "text/plain", (415, "not_json")),
+        ("task=x", "application/x-www-form-urlencoded", (415, "not_json")),
+        ('{"task": ""}', "application/json", (422, "invalid_request")),
+        ('{"task": "x", "more": 1}', "application/json", (422, "invalid_request")),
+        ('{"task": "x", "thread": "../up"}', "application/json", (422, "invalid_request")),
+        ('{"task": "x", "thread": "checkvalve:runs"}', "application/json", (422, "invalid_request")),
+        ("[]", "application/json", (422, "invalid_request")),
+        ('{"task": "' + "x" * MAX_BODY + '"}', "application/json", (413, "too_large")),
+    ],
+)
+def test_what_is_not_as_described_is_refused_and_not_repeated(
+    body: str, media: str, expected: tuple[int, str], api: Api
+) -> None:
+    response = api.client.post("/runs", content=body, headers={**api.ann, "Content-Type": media})
+    assert problem(response) == expected
+    assert len(response.text) < 1_000
+
+
+def test_a_body_in_pieces_is_bounded_too(api: Api) -> None:
+    def pieces() -> Iterator[bytes]:
+        for _ in range(100):
+            yield b"x" * 10_000
+
+    response = api.client.post("/runs", content=pieces(), headers={**api.ann, "Content-Type": "application/json"})
+    assert problem(response) == (413, "too_large")
+
+
+def test_unknown_paths_and_methods_are_problems_too(api: Api) -> None:
+    assert problem(api.client.get("/nothing", headers=api.ann)) == (404, "not_found")
+    assert problem(api.client.delete("/runs/t1", headers=api.ann)) == (405, "method_not_allowed")
+    assert api.client.get("/docs").status_code == 404
+
+
+def test_a_failing_store_and_a_failing_gateway_say_nothing_of_why(
+    api: Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    def down(*_: Any) -> Any:
+        raise StoreUnreachableError("secret host", remedy="secret remedy")
+
+    def broken(*_: Any) -> Any:
+        raise ZeroDivisionError("secret words")
+
+    monkeypatch.setattr(RunLog, "find", down)
+    assert problem(api.client.get("/runs/t1", headers=api.ann)) == (503, "store_failed")
+    monkeypatch.setattr(RunLog, "find", broken)
+    with caplog.at_level(logging.DEBUG):
+        response = api.client.get("/runs/t1", headers=api.ann)
+    assert problem(response) == (500, "internal")
+    assert "secret" not in response.text + capsys.readouterr().err + caplog.text
+
+
+def test_the_api_describes_itself(api: Api) -> None:
+    described = api.client.get("/openapi.json").json()
+    assert set(described["paths"]) == {
+        "/healthz", "/runs", "/runs/{thread}", "/runs/{thread}/events", "/runs/{thread}/messages",
+        "/runs/{thread}/resume",
+    }  # fmt: skip
+    assert described["components"]["securitySchemes"]["HTTPBearer"]["scheme"] == "bearer"
+    assert "application/problem+json" in described["paths"]["/runs"]["post"]["responses"]["409"]["content"]
+
+
+def test_a_model_that_fails_leaves_a_run_that_can_be_resumed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    from checkvalve.graphs.scripted import ScriptedModel
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ScriptedModel, "_generate", lambda *_, **__: 1 / 0)
+        api.start(thread="t1")
+        assert api.wait("t1", "failed")["code"] == "error:ZeroDivisionError"
+    time.sleep(0.1)
+    assert api.wait("t1", "failed")  # nobody tries by itself what has failed
+    assert api.client.post("/runs/t1/resume", headers=api.ann).status_code == 202
+    assert api.wait("t1", "waiting")
+
+
+def test_a_run_that_a_dead_process_left_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker.Worker.__init__, "__kwdefaults__", {"retry": 0.05})
+    with serving(tmp_path) as api:
+        pipeline: Any = api.client.app.state.server.pipeline  # type: ignore[attr-defined]
+        log = RunLog(api.gateway.content)
+        pipeline.tell(TASK, thread="left")
+        log.note(RunRecord("left", "ann@corp.example", "running"))
+        assert api.wait("left", "waiting")
+
+
+def test_a_thread_that_another_process_works_on_is_left_alone(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    server: Any = api.client.app.state.server  # type: ignore[attr-defined]
+
+    def held(**_: Any) -> Any:
+        raise LeaseHeldError("another run is at work on this thread")
+        yield
+
+    with monkeypatch.context() as patched:
+        patched.setattr(server.pipeline, "stream", held)
+        api.start(thread="t1")
+        time.sleep(0.2)
+        assert api.wait("t1", "running")
+    api.client.post("/runs/t1/resume", headers=api.ann)
+    assert api.wait("t1", "waiting")
+
+
+def test_the_number_of_streams_is_bounded(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    from checkvalve.gateway import http_api
+
+    api.start(thread="t1")
+    api.wait("t1", "waiting")
+    monkeypatch.setattr(http_api, "MAX_STREAMS", 0)
+    assert problem(api.client.get("/runs/t1/events", headers=api.ann)) == (503, "too_many_streams")
+
+
+def test_tokens_are_hashed_and_taken_back_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "sub" / "tokens.json"
+    tokens, server = ApiTokens(file, FAST), ApiTokens(file, FAST)
+    token = tokens.add("  Ann ", ["read"])
+    assert oct(file.stat().st_mode & 0o777) == "0o600"
+    assert token.split("_", 2)[2] not in file.read_text()
+    for _ in range(2):
+        assert server.authenticate(token).name == "ann"
+    (listed,) = server.clients()
+    assert listed.scopes == {"read"}
+    tokens.remove(listed.selector)
+    with pytest.raises(TokenError, match="not accepted"):
+        server.authenticate(token)
+    with pytest.raises(TokenError, match="no such token"):
+        tokens.remove(listed.selector)
+
+
+@pytest.mark.parametrize(
+    ("name", "scopes"), [("", ["run"]), ("x" * 101, ["run"]), ("a\nb", ["run"]), ("a", ["all"]), ("a", [])]
+)
+def test_unusable_names_and_scopes_make_no_token(name: str, scopes: list[str], tmp_path: Path) -> None:
+    with pytest.raises(TokenError):
+        ApiTokens(tmp_path / "t.json", FAST).add(name, scopes)
+
+
+def test_a_damaged_file_of_tokens_lets_nobody_in(tmp_path: Path) -> None:
+    file = tmp_path / "t.json"
+    token = ApiTokens(file, FAST).add("a")
+    for text in ("", "[]", '{"tokens": [{}]}', '{"tokens": [1]}', file.read_text().replace("argon2", "argon9")):
+        file.write_text(text)
+        with pytest.raises(TokenError):
+            ApiTokens(file, FAST).authenticate(token)
+
+
+def test_an_answer_of_a_model_is_the_runs_last_word(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    from checkvalve.graphs.scripted import ScriptedModel
+
+    monkeypatch.setattr(ScriptedModel, "_line", lambda *_: {"say": "nothing to do"})
+    api.start(thread="t1")
+    assert api.wait("t1", "answered")["answer"] == "nothing to do"

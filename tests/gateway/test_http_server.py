@@ -1,0 +1,138 @@
+"""The real server on the loopback address: killed while a run waits, started again, and the run goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkvalve.approvals.records import State
+from checkvalve.gateway.app import open_gateway
+
+pytestmark = pytest.mark.enable_socket  # 127.0.0.1 only
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+TASK = "Mail Ann whether anything in my inbox is urgent, and reply to that sender"
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+class Server:
+    """The command ``checkvalve serve`` in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.config = folder / "checkvalve.toml"
+        self.port = free_port()
+        lines = {
+            "manifest": str(EXAMPLES / "run_tools.yaml"),
+            "tools": str(EXAMPLES / "run_tools.py"),
+            "reader": f"scripted:{EXAMPLES / 'run_reader.jsonl'}",
+            "actor": f"scripted:{EXAMPLES / 'run_actor.jsonl'}",
+            "database_url": "sqlite:///gate.db",
+            "port": self.port,
+        }
+        self.config.write_text("\n".join(f"{name} = {json.dumps(value)}" for name, value in lines.items()))
+        self.env = {"PATH": os.environ["PATH"], "HOME": str(folder)}
+        self.token = self.run("token", "add", "ann").stdout.strip()
+
+    def run(self, *args: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-P", "-m", "checkvalve.gateway", "--config", str(self.config), *args]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=self.env, timeout=60)
+
+    @contextmanager
+    def up(self, end: signal.Signals) -> Iterator[subprocess.Popen[bytes]]:
+        command = [sys.executable, "-P", "-m", "checkvalve.gateway", "--config", str(self.config), "serve"]
+        process = subprocess.Popen(command, env=self.env, stderr=subprocess.PIPE)
+        try:
+            until = time.monotonic() + 60
+            while not self._answers():
+                assert process.poll() is None, process.stderr and process.stderr.read()
+                assert time.monotonic() < until
+                time.sleep(0.1)
+            yield process
+        finally:
+            process.send_signal(end)
+            _, logged = process.communicate(timeout=30)
+            assert b"Server down" not in logged
+            assert b"Traceback" not in logged
+
+    def _answers(self) -> bool:
+        try:
+            return bool(self.ask("GET", "/healthz"))
+        except (urllib.error.URLError, ConnectionError):
+            return False
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        return json.loads(self.read(method, path, body, **headers))
+
+    def read(self, method: str, path: str, body: Any = None, **headers: str) -> bytes:
+        data = None if body is None else json.dumps(body).encode()
+        sent = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **headers}
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data, sent, method=method)
+        with urllib.request.urlopen(request, timeout=60) as response:
+            found: bytes = response.read()
+            return found
+
+    def wait(self, status: str) -> Any:
+        until = time.monotonic() + 60
+        while (found := self.ask("GET", "/runs/t1"))["status"] != status:
+            assert time.monotonic() < until, found
+            time.sleep(0.1)
+        return found
+
+
+def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    with server.up(signal.SIGKILL):
+        assert server.ask("POST", "/runs", {"task": TASK, "thread": "t1"})["thread"] == "t1"
+        (question,) = server.wait("waiting")["waiting"]
+    with open_gateway(server.config) as gateway:  # the server is down; a person decides all the same
+        boss = gateway.queue.reviewers.authenticate(gateway.queue.reviewers.add("boss"))
+        (waiting,) = gateway.queue.list([State.PENDING])
+        assert waiting.id == question["approval"]
+        gateway.queue.approve(waiting.id, boss, waiting.digest[7:19])
+    with server.up(signal.SIGTERM):
+        assert server.wait("answered")["answer"].startswith("Ann knows")
+        stream = server.read("GET", "/runs/t1/events").decode()
+        last = [line.removeprefix("id: ") for line in stream.splitlines() if line.startswith("id: ")][-1]
+        assert "event: answered" in stream
+        assert server.read("GET", "/runs/t1/events", **{"Last-Event-ID": last}) == b""
+
+
+def test_the_server_refuses_what_would_be_open_to_everybody(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    wide = server.run("serve", "--host", "0.0.0.0")
+    assert (wide.returncode, wide.stderr.splitlines()[0]) == (2, "error: 0.0.0.0 is reachable from elsewhere")
+    listed = server.run("token", "list").stdout.split()
+    assert listed[1:] == ["ann", "read,", "run"]
+    assert json.loads(server.run("token", "list", "--json").stdout)[0]["selector"] == listed[0]
+    assert server.run("token", "remove", listed[0]).returncode == 0
+    nobody = server.run("serve")
+    assert (nobody.returncode, nobody.stderr.splitlines()[0]) == (2, "error: nobody may use the API yet")
+
+
+def test_without_the_extra_the_error_says_what_to_install() -> None:
+    program = (
+        "import sys; sys.modules['uvicorn'] = None\n"
+        "from checkvalve.gateway.serve_command import serve\n"
+        "try:\n    serve(None, None)\n"
+        "except Exception as error:\n    print(type(error).__name__, '|', error, '|', error.remedy)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "MissingExtraError | FastAPI or uvicorn is not installed | pip install 'checkvalve[server]'\n"
