@@ -14,8 +14,8 @@ from checkvalve.graphs.session import Call
 from tests.gateway.world import World
 
 
-def mail(call: str, to: str = "ann@corp.example", turn: str = "") -> Call:
-    return Call("send_mail", {"to": to, "body": "hello"}, call, turn=turn)
+def mail(call: str, to: str = "ann@corp.example", turn: str = "", body: str = "hello") -> Call:
+    return Call("send_mail", {"to": to, "body": body}, call, turn=turn)
 
 
 @pytest.mark.claim("C3")
@@ -27,10 +27,10 @@ def test_another_process_comes_to_the_same_decision(place: World) -> None:
         session.result(looked, '{"name": "Ann", "email": "ann@corp.example"}', key="r")
         first = session.propose(mail("c2"))
     with place.open() as gateway:
-        second = gateway.session("t", "me").propose(mail("c3"))
+        second = gateway.session("t", "me").propose(mail("c3", body="says hello"))
         stranger = gateway.session("other", "me").propose(mail("c4"))
     assert (first.state, second.state) == (State.APPROVED, State.APPROVED)
-    assert first.decision["arguments"] == second.decision["arguments"]
+    assert first.decision["arguments"][0] == second.decision["arguments"][0]
     assert stranger.state is not State.APPROVED
 
 
@@ -41,7 +41,7 @@ def test_a_result_counts_from_the_next_turn_on(gateway: Gateway) -> None:
     session.result(looked, {"name": "Ann", "email": "ann@corp.example"}, key="r")
     assert session.propose(mail("c2", turn="one")).state is State.PENDING
     assert session.propose(mail("c3", turn="two")).state is State.APPROVED
-    assert session.propose(mail("c4", turn="one")).state is State.APPROVED  # it has entered the context by now
+    assert session.propose(mail("c4", turn="one", body="says hello")).state is State.APPROVED  # it has entered the context by now
 
 
 def test_a_result_that_is_declared_as_text_is_not_read_as_structure(gateway: Gateway) -> None:
