@@ -209,10 +209,10 @@ def test_a_relative_place_in_a_variable_is_refused(variable: str, value: str, tm
 
 @pytest.mark.parametrize(
     "line",
-    ["tools = 'work/mine.py'", "reader = 'gguf:work/m.gguf'", "api_tokens = 'work/t'", "checkpoint_url = 'sqlite:///work/r.db'"],
+    ["tools = 'desk/mine.py'", "reader = 'gguf:desk/m.gguf'", "api_tokens = 'desk/t'", "checkpoint_url = 'sqlite:///desk/r.db'"],
 )  # fmt: skip
 def test_nothing_of_a_pipeline_may_lie_where_the_agent_writes(line: str, tmp_path: Path) -> None:
-    (tmp_path / "work").mkdir()
-    (tmp_path / "c.toml").write_text(f"agent_workdir = 'work'\n{line}\n")
+    (tmp_path / "desk").mkdir()
+    (tmp_path / "c.toml").write_text(f"agent_workdir = 'desk'\n{line}\n")
     with pytest.raises(SettingsError, match="working folder"):
         load_settings(tmp_path / "c.toml", {"HOME": str(tmp_path)})
