@@ -20,7 +20,6 @@ from checkvalve.graphs.limits import PipelineLimits
 from checkvalve.graphs.models import load_chat_model
 from checkvalve.graphs.pipeline import Pipeline, build_pipeline
 from checkvalve.graphs.recorded import RecordedModel
-from checkvalve.graphs.structured import StructuredReader
 
 
 @contextmanager
@@ -47,16 +46,20 @@ def open_pipeline(
     reader, actor = _model(settings, "reader", record), _model(settings, "actor", record)
     found = list(tools) if tools is not None else _tools(settings)
     with _checkpointer(settings) as saver:
-        yield build_pipeline(
-            gateway.services,
-            tools=found,
-            reader=StructuredReader(reader),
-            actor=actor,
-            checkpointer=saver,
-            limits=limits_of(settings),
-            requester=requester,
-            on_new_message=settings.on_new_message,
-        )
+        try:
+            pipeline = build_pipeline(
+                gateway.services,
+                tools=found,
+                reader=reader,
+                actor=actor,
+                checkpointer=saver,
+                limits=limits_of(settings),
+                requester=requester,
+                on_new_message=settings.on_new_message,
+            )
+        except NotImplementedError as error:  # LangChain's way to say that a model has no bind_tools
+            raise SettingsError(f"the actor {settings.actor} takes no tools", "use a model that calls tools") from error
+        yield pipeline
 
 
 def limits_of(settings: Settings) -> PipelineLimits:

@@ -161,6 +161,17 @@ def test_what_is_wrong_is_two_lines_and_exit_code_2(args: tuple[str, ...], said:
     assert "\n   do: " in err
 
 
+def test_an_actor_that_takes_no_tools_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from langchain_core.language_models import BaseChatModel
+
+    from checkvalve.graphs.scripted import ScriptedModel
+
+    monkeypatch.setattr(ScriptedModel, "bind_tools", BaseChatModel.bind_tools)
+    code, _, err = run("run", TASK, *TOOLS, *MODELS, *ME)
+    assert code == 2
+    assert "takes no tools" in err
+
+
 def test_what_a_provider_raises_is_named_and_not_repeated(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from checkvalve.graphs.scripted import ScriptedModel
 
