@@ -1,20 +1,24 @@
 """From a LangChain conversation to the session's content: who said what, and which call belongs to which turn.
 
-Guarantees: a message gets the user's authority only through the host (the mark of ``user_message``, or the opt-in for
-hosts whose human turns are typed by the user, and then only in what an agent is invoked with); what a tool, a summary
-or another middleware wrote never does; a tool message that no call of this gateway produced is untrusted content.
+Guarantees: a message gets the user's authority only through the host: by the proof in the mark of ``user_message``, or
+by the narrow opt-in of :meth:`Conversation.typed`; what is said inside a running tool never does, since a model wrote
+it; a tool message that no call of this gateway produced is untrusted content.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from checkvalve.gateway import replies
-from checkvalve.gateway.messages import declares_user, mark_of, text_of
+from checkvalve.gateway import replies, runs
+from checkvalve.gateway.logs import get_logger
+from checkvalve.gateway.messages import as_message, beside_text, mark_of, text_of, values_of
+from checkvalve.gateway.words import declares_user, is_marked
 from checkvalve.graphs.session import Call, GuardSession
 
 if TYPE_CHECKING:
@@ -42,36 +46,77 @@ class Conversation:
             session.system_words(self._system_prompt, key="system")
         return session
 
-    def take_in(self, session: GuardSession, messages: Sequence[BaseMessage], *, invoked: bool = False) -> None:
+    def running(self) -> AbstractContextManager[None]:
+        """Return the context in which a tool of this agent runs."""
+        return runs.running(self, self._requester)
+
+    def typed(self, messages: Sequence[BaseMessage], *, namespace: str = "") -> list[BaseMessage]:
+        """Return the plain human messages that only the host can have put there, in the mode ``human_messages``.
+
+        To be asked in the first node of a run. Without a checkpointer all that is there is the host's input. With one
+        it is the last message: what stands before it may have been left by a run that broke, or by ``update_state``.
+        Nothing is taken where another node ran before this one, or where the run may have been started by a tool.
+        """
+        if self._user_words != "human_messages":
+            return []
+        if runs.is_inner_graph(namespace) or runs.inside_a_call():
+            return []
+        if not runs.is_first_node():
+            return self._untyped("other middleware with before_agent ran first", "use user_message()")
+        if runs.another_agent_runs(self, self._requester):
+            return self._untyped("another agent runs a tool for the same person", "use user_message(), or a requester")
+        last = messages[-1:] if runs.can_pause() else messages
+        return [one for one in last if isinstance(one, HumanMessage) and _INSERTED not in one.additional_kwargs]
+
+    def _untyped(self, reason: str, remedy: str) -> list[BaseMessage]:
+        get_logger().warning("no human message is taken as the user's words", reason=reason, remedy=remedy)
+        return []
+
+    def take_in(
+        self, session: GuardSession, messages: Sequence[BaseMessage], *, typed: Sequence[BaseMessage] = ()
+    ) -> None:
         """Take in every message that this session does not know yet.
 
         Args:
             session: the session of the thread.
             messages: the conversation, oldest first.
-            invoked: the newest messages are what the host has just invoked the agent with.
+            typed: those among them that are known to be typed by the user.
         """
         for message in messages:
             mark = mark_of(message)
             key = f"message:{message.id or ''}:{mark[:32]}"
             if session.knows(key) or session.delivered(mark) or replies.is_crash(message):
                 continue
-            text = text_of(message)
             if isinstance(message, AIMessage):
-                session.model_text(text, key=key)
+                session.model_text(text_of(message), key=key)
             elif isinstance(message, ToolMessage):
                 stray = Call(message.name or "unknown", {}, message.tool_call_id)
-                session.result(stray, text, key=key, declared=False)
-            elif self._is_user(message, invoked=invoked):
-                session.user_words(text, key=key, uri=message.id or "")
+                values = [value for value, _ in values_of(message)]
+                session.result(stray, values[0] if len(values) == 1 else values, key=key, declared=False)
             else:
-                session.content(text, key=key, uri=message.type)
+                self._take_in_words(session, message, key, is_user=self._is_user(message, typed))
             session.learn(key)
 
-    def _is_user(self, message: BaseMessage, *, invoked: bool) -> bool:
-        if declares_user(message):
+    def _take_in_words(self, session: GuardSession, message: BaseMessage, key: str, *, is_user: bool) -> None:
+        """Take in text under its speaker, and everything else in the message as content."""
+        if is_user:
+            session.user_words(text_of(message), key=key, uri=message.id or "")
+        else:
+            session.content(text_of(message), key=key, uri=message.type)
+        for number, part in enumerate(beside_text(message)):
+            session.content(json.dumps(part, default=repr, ensure_ascii=False), key=f"{key}:{number}", uri=message.type)
+
+    def _is_user(self, message: BaseMessage, typed: Sequence[BaseMessage]) -> bool:
+        if runs.inside_a_call():
+            return False  # a model wrote what a tool tells an agent
+        if any(message is one for one in typed) or declares_user(message):
             return True
-        typed = isinstance(message, HumanMessage) and _INSERTED not in message.additional_kwargs
-        return typed and invoked and self._user_words == "human_messages"
+        if is_marked(message):
+            get_logger().warning(
+                "a message is marked as the user's words, and not by this program or not with this text",
+                remedy="call user_message() in the process that runs the agent, or use_words_key() in both",
+            )
+        return False
 
 
 def messages_in(state: Any, key: str = "messages") -> list[BaseMessage]:
@@ -79,7 +124,7 @@ def messages_in(state: Any, key: str = "messages") -> list[BaseMessage]:
     found = state if isinstance(state, list) else state.get(key, []) if isinstance(state, dict) else None
     if found is None:
         found = getattr(state, key, [])
-    return [message for message in found if isinstance(message, BaseMessage)]
+    return [as_message(item) for item in found]
 
 
 def thread_of(thread_id: str | None, messages: Sequence[BaseMessage]) -> str:

@@ -1,12 +1,13 @@
 """The error tree of ``gateway``. Every error says in one line what is wrong and in one line what to do.
 
 GatewayError
-├── SettingsError       a settings file or variable is wrong, or lies where the agent can write
-├── MissingExtraError   an optional framework is not installed
-├── ToolsError          a module of tools cannot be loaded, or holds none
-├── RunError            a run stopped because a model or a tool server failed; it can be resumed
-├── TokenError          a token of the HTTP API, or the file of them, cannot be used
-└── CaseError           the case given to ``checkvalve decide`` is not one
+├── SettingsError         a settings file or variable is wrong, or lies where the agent can write
+├── MissingExtraError     an optional framework is not installed
+├── ToolsError            a module of tools cannot be loaded, or holds none
+├── RunError              a run stopped because a model or a tool server failed; it can be resumed
+├── TokenError            a token of the HTTP API, or the file of them, cannot be used
+├── CaseError             the case given to ``checkvalve decide`` is not one
+└── UncheckedResultError  a tool handed over something in which messages cannot be told from data
 """
 
 from __future__ import annotations
@@ -47,3 +48,15 @@ class TokenError(GatewayError):
 
 class CaseError(GatewayError):
     """A JSON case that does not follow the documented form."""
+
+
+class UncheckedResultError(GatewayError):
+    """What a tool handed over has a form that nobody here can read. Nothing of it is handed on."""
+
+    @classmethod
+    def of(cls, value: object) -> UncheckedResultError:
+        """Return the error for ``value``, of which only the type is named."""
+        return cls(
+            f"a result holds a {type(value).__name__} where messages or an update should be",
+            "return text, a ToolMessage, or a Command whose update is a dictionary with message objects",
+        )

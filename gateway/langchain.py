@@ -7,15 +7,18 @@ With several questions open, wake each by its id: ``Command(resume={interrupt.id
 Each agent needs a middleware of its own: an agent used as a tool of this one is not covered by this one's. Declare such
 a tool with ``effect: read`` and ``idempotency: read``: what it does is decided call by call inside, and when a call
 inside pauses the tool has to be entered again. What a sub-agent is told was written by a model, so it is never taken
-as the user's words.
+as the user's words. That is known of whatever a running tool calls in its own thread, in tasks, and in LangChain's
+thread pools. A thread that the tool starts itself does not know it: give the sub-agent its task as a plain
+``HumanMessage``, and leave its ``user_words`` at ``declared``.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
@@ -25,17 +28,17 @@ from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.conversation import UserWords, messages_in, thread_of
 from checkvalve.gateway.errors import GatewayError, MissingExtraError
 from checkvalve.gateway.logs import get_logger
-from checkvalve.gateway.messages import user_message
+from checkvalve.gateway.messages import text_of
+from checkvalve.gateway.runs import inside_a_call
 from checkvalve.gateway.toolgate import OnReview, ToolGate, idempotency_key
+from checkvalve.gateway.words import use_words_key, user_message
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 except ImportError as error:
     raise MissingExtraError.for_extra("LangChain", "langchain") from error
 
-_NESTED: Final = "|"  # LangGraph joins the names of a graph inside a graph with this
-
-__all__ = ["CheckvalveMiddleware", "HostedToolError", "idempotency_key", "user_message"]
+__all__ = ["CheckvalveMiddleware", "HostedToolError", "idempotency_key", "use_words_key", "user_message"]
 
 
 class HostedToolError(GatewayError):
@@ -67,30 +70,31 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         )
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
-        """Take in what the host has invoked the agent with: only here may a human turn be the user's own words."""
-        self._take_in(state, runtime, invoked=True)
+        """Take in what the host has invoked the agent with: only here may a plain human turn be the user's words."""
+        self._take_in(messages_in(state), runtime, starts=True)
         return None
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Do what :meth:`before_agent` does."""
-        self._take_in(state, runtime, invoked=True)
+        await asyncio.to_thread(self._take_in, messages_in(state), runtime, starts=True)
         return None
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Take in what was written during the run, so that the next run does not mistake it for the user's words."""
-        self._take_in(state, runtime, invoked=False)
+        self._take_in(messages_in(state), runtime)
         return None
 
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Do what :meth:`after_agent` does."""
-        self._take_in(state, runtime, invoked=False)
+        await asyncio.to_thread(self._take_in, messages_in(state), runtime)
         return None
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any] | AIMessage:
-        """Refuse tools that would run at the model provider."""
+        """Refuse tools that would run at the model provider, and take in what the model is about to read."""
         self._refuse_hosted(request)
+        self._take_in(_read_by_model(request), request.runtime)
         return handler(request)
 
     async def awrap_model_call(
@@ -98,6 +102,7 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> ModelResponse[Any] | AIMessage:
         """Do what :meth:`wrap_model_call` does."""
         self._refuse_hosted(request)
+        await asyncio.to_thread(self._take_in, _read_by_model(request), request.runtime)
         return await handler(request)
 
     def wrap_tool_call(
@@ -114,17 +119,18 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         result: ToolMessage | Command[Any] = await self._gate.awrap(request, handler)
         return result
 
-    def _take_in(self, state: AgentState[Any], runtime: Runtime[Any], *, invoked: bool) -> None:
-        messages = messages_in(state)
+    def _take_in(self, messages: list[BaseMessage], runtime: Runtime[Any], *, starts: bool = False) -> None:
         info = runtime.execution_info
         thread = thread_of(info.thread_id if info else None, messages)
         if not thread:
             return
-        nested = info is not None and _NESTED in info.checkpoint_ns  # a sub-agent's task was written by a model
+        conversation = self._gate.conversation
         try:
-            session = self._gate.conversation.session(thread)
-            session.load("")
-            self._gate.conversation.take_in(session, messages, invoked=invoked and not nested)
+            session = conversation.session(thread)
+            if starts or not inside_a_call():  # within a call of this thread, its turn is not over yet
+                session.load("")
+            typed = conversation.typed(messages, namespace=info.checkpoint_ns if info else "") if starts else []
+            conversation.take_in(session, messages, typed=typed)
         except Exception as error:  # noqa: BLE001  # what was not taken in has no authority: each call is judged alone
             get_logger().error("gate.failed", error=type(error).__name__, remedy=getattr(error, "remedy", ""))
 
@@ -137,6 +143,13 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 f"the tool {name!r} runs at the model provider, where Checkvalve cannot stand in front of it",
                 "take it out of the agent's tools, or wrap it as a tool of your own",
             )
+
+
+def _read_by_model(request: ModelRequest[Any]) -> list[BaseMessage]:
+    """Return the conversation, and what other middleware shows the model beside it: that is in no state."""
+    kept = messages_in(request.state)
+    said = {text_of(message) for message in kept}
+    return [*kept, *(message for message in request.messages if text_of(message) not in said)]
 
 
 def _hosted(request: ModelRequest[Any]) -> Iterator[str]:

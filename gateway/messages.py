@@ -1,53 +1,39 @@
-"""Reading LangChain messages: who declared what, what a tool returned, and how a result is kept for a replay.
+"""Reading LangChain messages: what the words are, what else a message brings, and which of it a tool declared.
 
-Guarantees: a plain human message has no authority (frameworks put retrieved text there); the mark of the user's words
-is taken off every message that a tool returned; a recorded result comes back through the strict serializer, so that
-the first run and every replay hand on equal messages.
+Guarantees: everything in a message that a model may read is yielded, text or not; only a result that is one single
+text or JSON block is the declared result, because a block has no path by which the manifest could name it; nothing but
+plain text parts are words, since a document in a human turn was not typed.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal, TypeAlias
 
-from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
-from langgraph.types import Command
+from langchain_core.messages import BaseMessage, ChatMessage, ToolMessage, convert_to_messages
 
-from checkvalve.filters.strictjson import JSON
-from checkvalve.graphs.checkpoint import StrictSerializer
-from checkvalve.graphs.errors import CheckpointError
+from checkvalve.gateway.handover import ToolResult, messages_of, pack, unpack
+from checkvalve.gateway.words import MARK, declares_user, use_words_key, user_message
 
-ToolResult: TypeAlias = ToolMessage | Command[Any] | list[Any]
-"""What a LangChain tool node may hand back for one call."""
-
-MARK: Final = "checkvalve"
-FORMAT: Final = "langchain/1"
-_USER: Final = "user"
-_CHUNK: Final = 200_000  # below the longest string that the strict JSON rules let through
-_SERIALIZER: Final = StrictSerializer()
-
-
-def user_message(text: str, *, id: str | None = None) -> HumanMessage:
-    """Return ``text`` as a message that the host declares to be the user's own words.
-
-    Give it only what the user typed. What was read for the user (a file, a page, a mail, a quoted thread) goes into
-    a plain ``HumanMessage``, which instructs nobody.
-    """
-    return HumanMessage(text, id=id, additional_kwargs={MARK: {"authority": _USER}})
-
-
-def declares_user(message: BaseMessage) -> bool:
-    """Say whether the host marked this message with :func:`user_message`."""
-    mark = message.additional_kwargs.get(MARK)
-    return isinstance(message, HumanMessage) and isinstance(mark, dict) and mark.get("authority") == _USER
+_MEDIA: Final = frozenset({"audio", "file", "image", "image_url", "input_audio", "video"})
+_BULK: Final = 2_000  # characters: an encoded picture or sound is longer, its name and address are not
+_SHOWN: Final = 40
+_DEPTH: Final = 32  # what is nested deeper is kept as it is
+_TEXT_KEYS: Final = frozenset({"type", "text", "id", "index", "cache_control"})
+_Form: TypeAlias = Literal["text", "data", "other"]
+_OWN_ID: Final = "lc_"  # LangChain numbers the blocks it makes like this; other ids belong to a record of data
 
 
 def text_of(message: BaseMessage) -> str:
-    """Return the text of a message; parts that are not text (images, audio) are left out."""
-    return "\n".join(part for part in _texts(message.content))
+    """Return the words of a message: its plain text parts."""
+    return "\n".join(str(value) for value, form in _blocks(message) if form == "text")
+
+
+def beside_text(message: BaseMessage) -> list[object]:
+    """Return the parts of a message that are not its words: documents, search results, pictures by their names."""
+    return [value for value, form in _blocks(message) if form != "text"]
 
 
 def mark_of(message: BaseMessage) -> str:
@@ -58,111 +44,95 @@ def mark_of(message: BaseMessage) -> str:
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def values_of(result: ToolResult | BaseMessage) -> list[object]:
-    """Return what a call returned, value by value: the texts and JSON blocks of each message, then its artifact.
+def values_of(message: BaseMessage) -> list[tuple[object, bool]]:
+    """Return each value that a message brings, and whether it is the result that its tool may have declared.
 
-    A block that is neither (an image, a sound) is named, so that it counts as something that was read.
+    An artifact never is: the model is not shown it. What it repeats of the content is left out.
     """
-    return [value for message in _messages(result) for value in _values(message)]
+    blocks = list(_blocks(message))
+    single = len(blocks) == 1 and isinstance(message, ToolMessage)
+    values = [(value, single and form != "other") for value, form in blocks]
+    seen = "\n".join(value if isinstance(value, str) else json.dumps(value, default=repr) for value, _ in blocks)
+    artifact = _unseen(getattr(message, "artifact", None), seen, 0)
+    return values if artifact is None else [*values, (artifact, False)]
 
 
-def _values(message: BaseMessage) -> Iterator[object]:
-    blocks = [message.content] if isinstance(message.content, str) else message.content
-    for block in blocks:
-        if isinstance(block, str):
-            yield block
-        elif isinstance(block.get("text"), str):
-            yield block["text"]
-        elif block.get("type") == "json":
-            yield block.get("json")
-        else:
-            yield {"type": str(block.get("type"))}
-    artifact = getattr(message, "artifact", None)
-    if artifact is not None:
-        yield artifact
-
-
-def _texts(content: str | Sequence[str | dict[str, Any]]) -> Iterator[str]:
-    if isinstance(content, str):
-        yield content
-        return
-    for block in content:
-        if isinstance(block, str):
-            yield block
-        elif isinstance(text := block.get("text"), str):
-            yield text
-
-
-def _messages(result: ToolResult | BaseMessage) -> Iterator[BaseMessage]:
-    if isinstance(result, BaseMessage):
-        yield result
-    elif isinstance(result, Command):
-        update = result.update
-        found = update.get("messages", []) if isinstance(update, Mapping) else update
-        for item in found if isinstance(found, list | tuple) else [found]:
-            if isinstance(item, BaseMessage):
-                yield item
-    elif isinstance(result, list):
-        for item in result:
-            yield from _messages(item)
-
-
-def messages_of(result: ToolResult) -> list[BaseMessage]:
-    """Return every message that a tool node's result brings, those inside a ``Command`` included."""
-    return list(_messages(result))
-
-
-def pack(result: ToolResult) -> tuple[ToolResult, JSON]:
-    """Return ``result`` as it will be handed on, now and in every replay, and the JSON to record.
-
-    1. Marks of user's words are taken off: a tool cannot speak for the user. 2. An artifact that could not be read
-    again is left out. 3. So is, as a last resort, everything of a ``Command`` but its messages.
-
-    Raises:
-        CheckpointError: not even the messages could be read again.
-    """
-    for message in _messages(result):
-        message.additional_kwargs.pop(MARK, None)
-        _drop_strange_artifact(message)
+def as_message(item: object) -> BaseMessage:
+    """Return an entry of a graph's state as a message; one of unknown form is content that nobody said."""
+    if isinstance(item, BaseMessage):
+        return item
     try:
-        record = _packed(result)
-    except CheckpointError:
-        if not isinstance(result, Command):
-            raise
-        record = _packed(Command(update={"messages": messages_of(result)}))
-        return result, record
-    return unpack(record), record
+        return convert_to_messages([item])[0]  # type: ignore[list-item]  # anything else raises
+    except Exception:  # noqa: BLE001  # the library raises many kinds, some of them its own
+        return ChatMessage(role="unknown", content=json.dumps(item, default=repr, ensure_ascii=False))
 
 
-def _packed(result: ToolResult) -> JSON:
-    _, data = _SERIALIZER.dumps_typed(result)
-    text = base64.b64encode(data).decode("ascii")
-    return {"format": FORMAT, "packed": [text[at : at + _CHUNK] for at in range(0, len(text), _CHUNK)]}
+def _blocks(message: BaseMessage) -> Iterator[tuple[object, _Form]]:
+    content = [message.content] if isinstance(message.content, str) else message.content
+    for block in content:
+        yield (block, "text") if isinstance(block, str) else _read(block)
 
 
-def _drop_strange_artifact(message: BaseMessage) -> None:
-    if isinstance(message, ToolMessage) and message.artifact is not None:
-        try:
-            _SERIALIZER.dumps_typed(message.artifact)
-        except CheckpointError:
-            message.artifact = None
-
-
-def unpack(record: JSON) -> ToolResult:
-    """Return the result that :func:`pack` recorded.
-
-    Raises:
-        CheckpointError: the record was not written by :func:`pack`, or was changed.
-    """
-    match record:
-        case {"format": "langchain/1", "packed": [*chunks]}:  # FORMAT
-            try:
-                data = base64.b64decode("".join(str(chunk) for chunk in chunks), validate=True)
-            except ValueError as error:
-                raise CheckpointError("the recorded result is damaged") from error
+def _read(block: Mapping[str, Any]) -> tuple[object, _Form]:
+    match block:
+        case {"type": "text", "text": str(text)} if _is_plain(block):
+            return text, "text"
+        case {"type": "json", "json": value, **more} if not more:
+            return value, "data"
+        case {"type": str(kind)} if kind in _MEDIA:
+            return _without_bulk(block, 0), "other"
         case _:
-            raise CheckpointError("the recorded result has another form")
-    result = _SERIALIZER.loads_typed(("msgpack", data))
-    if not isinstance(result, ToolMessage | Command | list):
-        raise CheckpointError("the recorded result is no tool result")
-    return result
+            return block, "other"
+
+
+def _is_plain(block: Mapping[str, Any]) -> bool:
+    """Say whether a text block is nothing but its text: a record of data may have a field `type` too."""
+    identity = block.get("id")
+    return _TEXT_KEYS.issuperset(block) and (identity is None or str(identity).startswith(_OWN_ID))
+
+
+def _without_bulk(value: Any, depth: int) -> Any:
+    """Return a block without the encoded picture or sound in it: no character of that is read as text."""
+    match value:
+        case str() if len(value) > _BULK:
+            return value[:_SHOWN]
+        case Mapping() if depth < _DEPTH:
+            return {str(name): _without_bulk(item, depth + 1) for name, item in value.items()}
+        case list() if depth < _DEPTH:
+            return [_without_bulk(item, depth + 1) for item in value]
+        case _:
+            return value
+
+
+def _unseen(value: Any, seen: str, depth: int) -> Any:
+    """Return what an artifact holds that the content does not, or nothing."""
+    match value:
+        case None | bool():
+            return None
+        case Mapping() if depth < _DEPTH:
+            kept = {name: left for name, item in value.items() if (left := _unseen(item, seen, depth + 1)) is not None}
+            return kept or None
+        case list() | tuple() if depth < _DEPTH:
+            return [left for item in value if (left := _unseen(item, seen, depth + 1)) is not None] or None
+        case str() | int() | float():
+            text = str(value)
+            return None if text in seen or json.dumps(text)[1:-1] in seen else value
+        case _:
+            return value
+
+
+__all__ = [
+    "MARK",
+    "ToolResult",
+    "as_message",
+    "beside_text",
+    "declares_user",
+    "mark_of",
+    "messages_of",
+    "pack",
+    "text_of",
+    "unpack",
+    "use_words_key",
+    "user_message",
+    "values_of",
+]

@@ -67,6 +67,17 @@ def ended(call: tuple[str, str], proposal: Proposal) -> ToolMessage:
     return reply(call, f"{text} It is not made a second time [{code}]. {_FIRM}", code, approval=proposal.id)
 
 
+_UNCHECKED: Final = (
+    "The call was made. Its result has a form that the gateway cannot check, so it is not handed on [result_refused]. "
+    f"The operator has to look at it. {_FIRM}"
+)
+
+
+def unchecked(call: tuple[str, str]) -> ToolMessage:
+    """Return the reply to a call that was made and whose result is kept back."""
+    return reply(call, _UNCHECKED, "result_refused")
+
+
 _FAILED: Final = (
     f"Not executed: the gateway could not decide this call [gateway_failed]. The operator has to look at it. {_FIRM}"
 )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
@@ -16,12 +15,15 @@ from checkvalve.approvals.manifest import schema_digest
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.filters.strictjson import JSON
+from checkvalve.gateway import replies
 from checkvalve.gateway.conversation import call_name, messages_in, thread_of, turn_of
-from checkvalve.gateway.messages import ToolResult, mark_of, messages_of, pack, values_of
+from checkvalve.gateway.errors import UncheckedResultError
+from checkvalve.gateway.handover import ToolResult, messages_of, pack, state_of
+from checkvalve.gateway.logs import get_logger
+from checkvalve.gateway.messages import mark_of, values_of
+from checkvalve.graphs.errors import CheckpointError
 from checkvalve.graphs.session import Call, GuardSession
 from checkvalve.graphs.toolbox import schema_of
-
-_CHECKPOINTER: Final = "__pregel_checkpointer"  # the test of pausing without one fails when LangGraph renames it
 
 
 @dataclass
@@ -33,6 +35,7 @@ class Ticket:
     call: Call
     proposal: Proposal
     started: bool = False
+    unread: bool = False
     paused: GraphBubbleUp | None = None
     returned: Any = None
     opened: float = field(default_factory=time.monotonic)
@@ -56,9 +59,20 @@ class Ticket:
         self.started = True
         return self.request.override(tool_call={**self.request.tool_call, "args": args})
 
-    def ran(self, result: ToolResult) -> JSON:
-        """Keep what the tool returned, as it will be handed on, and return the form to record."""
-        self.returned, record = pack(result)
+    def ran(self, result: object, *, key: str, observing: bool) -> JSON:
+        """Keep what the tool returned, as it will be handed on, and return the form to record.
+
+        A result whose messages cannot be told is replaced by a reply that says so. In observe mode it is handed on all
+        the same, unread.
+        """
+        try:
+            self.returned, record = pack(result, key)
+        except (UncheckedResultError, CheckpointError) as error:
+            get_logger().error("result.refused", error=str(error), **self.names())
+            self.returned, record = pack(replies.unchecked(self.name), key)
+            if observing:
+                get_logger().error("OBSERVE MODE: this result is handed on UNREAD", **self.names())
+                self.returned, self.unread = result, True
         return record
 
     def interrupted(self, pause: GraphBubbleUp) -> OutcomeUnknownError:
@@ -73,13 +87,26 @@ class Ticket:
         )
 
     def record(self, result: ToolResult) -> None:
-        """Take the result in as content. What a tool says when it fails was not written by its data source."""
-        for number, message in enumerate(messages_of(result)):
-            mine = isinstance(message, ToolMessage) and message.tool_call_id == self.request.tool_call["id"]
-            declared = mine and getattr(message, "status", "error") == "success"
-            for part, value in enumerate(values_of(message)):
-                self.session.result(self.call, value, key=f"call:{self.call.id}/{number}/{part}", declared=declared)
+        """Take the result in as content. What a tool says when it fails was not written by its data source.
+
+        The declared fields are those of one value in one message; what else comes with it is undeclared, and so is
+        what the tool writes into the graph's state, which the next model call may be shown.
+        """
+        if self.unread:
+            return
+        messages = messages_of(result)
+        mine = [message for message in messages if self._answers(message)]
+        for number, message in enumerate(messages):
+            declared = len(mine) == 1 and message is mine[0] and getattr(message, "status", "") == "success"
+            for part, (value, is_result) in enumerate(values_of(message)):
+                key = f"call:{self.call.id}/{number}/{part}"
+                self.session.result(self.call, value, key=key, declared=declared and is_result)
             self.session.deliver(mark_of(message))
+        for number, value in enumerate(state_of(result)):
+            self.session.result(self.call, value, key=f"call:{self.call.id}/state/{number}", declared=False)
+
+    def _answers(self, message: BaseMessage) -> bool:
+        return isinstance(message, ToolMessage) and message.tool_call_id == self.request.tool_call["id"]
 
 
 def name_of(request: ToolCallRequest) -> tuple[str, str]:
@@ -90,14 +117,6 @@ def name_of(request: ToolCallRequest) -> tuple[str, str]:
 def has_started(ticket: object) -> bool:
     """Say whether the tool of this call may have been entered."""
     return isinstance(ticket, Ticket) and ticket.started
-
-
-def can_pause() -> bool:
-    """Say whether the running graph has a checkpointer, without which nobody could resume it."""
-    try:
-        return bool(get_config()["configurable"].get(_CHECKPOINTER))
-    except RuntimeError:  # not inside a graph
-        return False
 
 
 def thread_and_turn(request: ToolCallRequest, key: str) -> tuple[str, AIMessage | None, list[BaseMessage]]:

@@ -31,9 +31,11 @@ from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import replies
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.conversation import Conversation, UserWords
+from checkvalve.gateway.handover import unpack
 from checkvalve.gateway.logs import get_logger
-from checkvalve.gateway.messages import mark_of, unpack
-from checkvalve.gateway.ticket import Ticket, call_of, can_pause, has_started, name_of, thread_and_turn
+from checkvalve.gateway.messages import mark_of
+from checkvalve.gateway.runs import can_pause
+from checkvalve.gateway.ticket import Ticket, call_of, has_started, name_of, thread_and_turn
 from checkvalve.graphs.detached import idempotency_key, keyed
 from checkvalve.graphs.session import refusal
 
@@ -74,8 +76,8 @@ class ToolGate:
         Args:
             gateway: from :func:`checkvalve.gateway.app.open_gateway` or ``build``.
             user_words: ``declared`` takes only messages of :func:`user_message` as the user's words;
-                ``human_messages`` takes every human message the agent is invoked with, for hosts whose human turns
-                are typed by the user and nobody else.
+                ``human_messages`` also takes the plain human message that the host invokes the agent with, where
+                nothing else can have written it (see :meth:`Conversation.typed`).
             system_prompt: the deployer's instructions, to be given authority; without it they have none.
             on_review: ``pause`` interrupts the graph where it can be resumed, ``return`` tells the model that a
                 person is being asked.
@@ -181,9 +183,9 @@ class ToolGate:
         """Do step 6."""
 
         def effect(args: dict[str, JSON], key: str) -> JSON:
-            with keyed(key):
+            with keyed(key), self.conversation.running():
                 try:
-                    return ticket.ran(handler(ticket.start(args)))
+                    return self._ran(ticket, handler(ticket.start(args)))
                 except GraphBubbleUp as pause:
                     raise ticket.interrupted(pause) from pause
 
@@ -192,14 +194,17 @@ class ToolGate:
 
     async def _arun(self, ticket: Ticket, handler: AsyncHandler) -> Outcome:
         async def effect(args: dict[str, JSON], key: str) -> JSON:
-            with keyed(key):
+            with keyed(key), self.conversation.running():
                 try:
-                    return ticket.ran(await handler(ticket.start(args)))
+                    return self._ran(ticket, await handler(ticket.start(args)))
                 except GraphBubbleUp as pause:
                     raise ticket.interrupted(pause) from pause
 
         check = ticket.session.revalidation(ticket.call)
         return await self.gateway.executor.arun(ticket.proposal.id, effect, revalidate=check)
+
+    def _ran(self, ticket: Ticket, result: object) -> JSON:
+        return ticket.ran(result, key=self._messages_key, observing=self.gateway.observing)
 
     def _close(self, ticket: Ticket, outcome: Outcome) -> Any:
         """Do step 7: return the result or the reply, or the exception that the tool itself raised here."""

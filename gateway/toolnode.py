@@ -29,8 +29,10 @@ def guarded_tool_node(
 ) -> ToolNode:
     """Return a ``ToolNode`` whose every call is decided first.
 
-    The user's words are the messages made by :func:`checkvalve.gateway.messages.user_message`, and no others: a node
-    cannot see what a graph was invoked with. Calls whose turn cannot be paused are answered as pending.
+    The user's words are the messages made by :func:`checkvalve.gateway.words.user_message`, and no others: a node
+    cannot see what a graph was invoked with. They are taken in at the next tool call; where that may happen in another
+    process, call :func:`checkvalve.gateway.words.use_words_key` in both. Calls whose turn cannot be paused are answered
+    as pending.
 
     Args:
         tools: the tools of the node.

@@ -20,7 +20,7 @@ from checkvalve.approvals.manifest import schema_digest
 from checkvalve.approvals.records import State
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.langchain import CheckvalveMiddleware, HostedToolError, user_message
-from checkvalve.gateway.ticket import schema_of
+from checkvalve.graphs.toolbox import schema_of
 from tests.fakes import ScriptedModel, calls
 from tests.gateway.world import ASK, SCRIPT, World, thread
 
