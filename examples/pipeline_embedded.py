@@ -1,4 +1,4 @@
-"""The two-agent pipeline as one node of your own graph. Run it: ``python examples/pipeline_embedded.py``, without a key.
+"""The two-agent pipeline as one node of your own graph. ``python examples/pipeline_embedded.py`` needs no key.
 
 The bigger graph takes an order from a form, lets the pipeline work on it, and delivers the answer; its checkpointer
 keeps the pauses of both. The models follow scripts; put ``"openai:gpt-5"`` or a chat model of yours in their place.
@@ -35,29 +35,30 @@ class Work(TypedDict, total=False):
     delivered: str
 
 
+def collect(state: Work) -> Work:
+    """Give the pipeline its task, and so declare it to be the user's own words."""
+    return {"task": state["order"]}
+
+
 def graph_over(gateway: Gateway) -> Any:
+    def deliver(state: Work) -> Work:
+        recorded = gateway.executor.look(state["answer_id"]).result  # the text is in the record, not in the state
+        return {"delivered": str(recorded["text"])} if isinstance(recorded, dict) else {}
+
     tools = load_tools(str(HERE / "run_tools.py"))
     reader, actor = f"scripted:{HERE / 'run_reader.jsonl'}", f"scripted:{HERE / 'run_actor.jsonl'}"
     # [docs]
     pipeline = build_pipeline(gateway.services, tools=tools, reader=reader, actor=actor, requester="me@corp.example")
-
-    def collect(state: Work) -> Work:
-        return {"task": state["order"]}  # giving the pipeline a task declares it to be the user's own words
-
-    def deliver(state: Work) -> Work:
-        recorded = gateway.executor.look(state["answer_id"]).result  # the text is in the record, not in the state
-        return {"delivered": recorded["text"]} if isinstance(recorded, dict) else {}
-
     graph = StateGraph(Work)
-    graph.add_node("collect", collect)
+    graph.add_node("collect", collect)  # gives {"task": ...}, which declares it to be the user's own words
     graph.add_node("agents", pipeline.graph)
-    graph.add_node("deliver", deliver)
+    graph.add_node("deliver", deliver)  # reads the text: gateway.executor.look(state["answer_id"]).result
     graph.add_edge(START, "collect")
     graph.add_edge("collect", "agents")
     graph.add_conditional_edges("agents", lambda state: "deliver" if state.get("answer_id") else END)
     graph.add_edge("deliver", END)
-    return graph.compile(checkpointer=InMemorySaver(serde=StrictSerializer()))
     # [/docs]
+    return graph.compile(checkpointer=InMemorySaver(serde=StrictSerializer()))
 
 
 def approve(gateway: Gateway, identity: str) -> None:

@@ -316,7 +316,6 @@ def test_a_thread_that_another_process_works_on_is_left_alone(api: Api, monkeypa
 
     def held(**_: Any) -> Any:
         raise LeaseHeldError("another run is at work on this thread")
-        yield
 
     with monkeypatch.context() as patched:
         patched.setattr(server.pipeline, "stream", held)

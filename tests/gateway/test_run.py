@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -126,7 +127,7 @@ def test_the_run_waits_as_long_as_the_settings_say(run: Run, monkeypatch: pytest
         slept.append(seconds)
         decide(monkeypatch)
 
-    monkeypatch.setattr(run_errand.time, "sleep", decide_instead_of_sleeping)
+    monkeypatch.setattr(time, "sleep", decide_instead_of_sleeping)
     code, out, _ = run("run", TASK, *TOOLS, *MODELS, *ME)
     assert (code, len(slept)) == (0, 1)
     assert out.startswith("Ann knows")
