@@ -16,7 +16,7 @@ from checkvalve.approvals.requests import ActionRequest, Leaf
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
 from checkvalve.filters.asking import asks_for, describes, is_destination
 from checkvalve.filters.fields import scalar_text
-from checkvalve.filters.index import AttributionIndex
+from checkvalve.filters.index import MAX_ORIGINS, AttributionIndex
 from checkvalve.filters.labels import Authority, Trust
 from checkvalve.filters.mentions import has_currency
 from checkvalve.filters.normalise import normalise
@@ -102,15 +102,23 @@ def _is_declared(leaf: Leaf, tool: ToolSpec) -> bool:
 def _attribute(
     leaf: Leaf, kind: str, index: AttributionIndex, references: Mapping[str, Sequence[Field]]
 ) -> Attribution:
-    """Look the value up; the fields it was put in from come first, if they really hold this value."""
+    """Look the value up; fields that were put in and hold exactly this value come first.
+
+    One that is a part of the value comes last: an origin that is not whole suffices for nothing.
+    """
     text = scalar_text(leaf.value)
     found = index.attribute(text, kind)
-    fields = [field for field in references.get(leaf.dotted(), ()) if field.text == text]
+    fields = [field for field in references.get(leaf.dotted(), ()) if field.text and field.text in text]
     if not fields:
         return found
-    span = (0, len(text.encode("utf-8", "surrogatepass")))
-    put_in = tuple(Origin(field, span, MatchKind.REFERENCE, whole=True) for field in fields)
-    return Attribution(text, kind, (*put_in, *found.origins))
+    put_in = [
+        Origin(
+            field, (0, len(field.text.encode("utf-8", "surrogatepass"))), MatchKind.REFERENCE, whole=field.text == text
+        )
+        for field in fields[:MAX_ORIGINS]
+    ]
+    whole, parts = ([origin for origin in put_in if origin.whole is kind_of] for kind_of in (True, False))
+    return Attribution(text, kind, (*whole, *found.origins, *parts))
 
 
 def _cover(

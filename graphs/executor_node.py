@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.messages import BaseMessage, ToolMessage
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.types import Command
 
 from checkvalve.approvals.executor import AsyncEffect, Effect
@@ -33,6 +33,15 @@ from checkvalve.graphs.subagents import GIVEN, LITERAL, Errand, SubAgent, SubAge
 
 CHANGED = Deny("changed-arguments", "changed_arguments", "propose the call again")
 """The verdict right before the effect when the request is no longer the one that was decided."""
+
+
+def _missing() -> None:
+    raise LookupError("this pipeline was not given such a tool")
+
+
+_MISSING: Final = StructuredTool.from_function(
+    _missing, name="missing", description="stands for a tool that is not there"
+)
 
 
 class ExecutorNode:
@@ -100,7 +109,7 @@ class ExecutorNode:
         return check
 
     def _effect(self, state: PipelineState, item: JsonObject) -> Effect:
-        tool = self._desk.toolbox.tools[item["tool"]]
+        tool = self._tool(item)
 
         def effect(args: dict[str, JSON], key: str) -> JSON:
             with detached(), keyed(key):
@@ -111,7 +120,7 @@ class ExecutorNode:
         return effect
 
     def _async_effect(self, state: PipelineState, item: JsonObject) -> AsyncEffect:
-        tool = self._desk.toolbox.tools[item["tool"]]
+        tool = self._tool(item)
 
         async def effect(args: dict[str, JSON], key: str) -> JSON:
             with detached(), keyed(key):
@@ -120,6 +129,10 @@ class ExecutorNode:
                 return returned(await tool.ainvoke(_tool_call(tool, args, item)))
 
         return effect
+
+    def _tool(self, item: JsonObject) -> Any:
+        """Return the tool of a request; in observe mode one that this pipeline does not have gets this far."""
+        return self._desk.toolbox.tools.get(item["tool"]) or _MISSING
 
     def _errand(self, state: PipelineState, item: JsonObject, args: dict[str, JSON]) -> Errand:
         """Return what a sub-agent is sent to do. Its task is checked to be free of references before it is decided."""

@@ -18,7 +18,7 @@ from checkvalve.filters.fields import dotted
 from checkvalve.filters.origins import Field
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.errors import CodedError
-from checkvalve.graphs.references import REF, Book, as_text
+from checkvalve.graphs.references import REF, Book, Entry, as_text
 
 _HOLE: Final = re.compile(r"\{ref:([A-Za-z0-9_]{1,32})\}")
 
@@ -92,7 +92,8 @@ def _expand(path: Path, value: JSON, spec: ToolSpec | None, book: Book, done: Ex
     if isinstance(value, list):
         return [_expand((*path, number), item, spec, book, done, max_chars) for number, item in enumerate(value)]
     if isinstance(value, str) and _HOLE.search(value) and _is_content(path, value, spec):
-        done.used += len(_HOLE.findall(value))
+        for hole in _HOLE.finditer(value):
+            _note(path, book.entry(hole[1]), book, done)
         return expand_text(value, book, max_chars=max_chars)
     return value
 
@@ -107,6 +108,14 @@ def _put_in(path: Path, name: JSON, book: Book, done: Expansion, max_chars: int)
         place = dotted((*path, *below))
         done.references[place] = (*done.references.get(place, ()), found)
     return value
+
+
+def _note(path: Path, entry: Entry, book: Book, done: Expansion) -> None:
+    """Keep which fields a text was filled with: each is an origin of a part of it, which suffices for nothing."""
+    done.used += 1
+    place = dotted(path)
+    found = [item for _, item in book.fields(entry)]
+    done.references[place] = (*done.references.get(place, ()), *found)
 
 
 def _is_content(path: Path, value: str, spec: ToolSpec | None) -> bool:

