@@ -211,7 +211,7 @@ class Pipeline:
     def _entry(self, run: _Run, snapshot: StateSnapshot) -> _Entry | None:
         """Return what the graph is to be invoked with, or None when there is nothing to do."""
         state = cast(PipelineState, snapshot.values)
-        if not snapshot.next:
+        if _has_ended(snapshot):
             new = self._unread(run, state)
             return _Entry(run.begin) if not state or new else None
         if not any(task.interrupts for task in snapshot.tasks):
@@ -234,8 +234,9 @@ class Pipeline:
     def _result(self, thread: str, snapshot: StateSnapshot) -> RunResult:
         state = cast(PipelineState, snapshot.values)
         services = self._desk.services
-        waiting = tuple(open_questions(state, services.queue)) if snapshot.next else ()
-        status = "waiting" if waiting else "running" if snapshot.next or not state else state.get("status", "running")
+        ended = _has_ended(snapshot)
+        waiting = () if ended else tuple(open_questions(state, services.queue))
+        status = "waiting" if waiting else "running" if not ended or not state else state.get("status", "running")
         answer = None
         if status == "answered":
             recorded = services.executor.look(state["answer_id"]).result
@@ -257,6 +258,14 @@ class _Entry:
     """What a graph is invoked with: an input, None to go on, or a command to resume."""
 
     value: Any
+
+
+def _has_ended(snapshot: StateSnapshot) -> bool:
+    """Say whether the graph has nothing left to do.
+
+    A process that dies when a step's results are saved and the step is not leaves no ``next``, only the step's task.
+    """
+    return not snapshot.next and not snapshot.tasks
 
 
 def _errand_run(errand: Errand) -> _Run:
