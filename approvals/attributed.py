@@ -6,6 +6,7 @@ user or the system said it in a fitting way, or it is an entire field that outsi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -108,14 +109,15 @@ def _attribute(
     """
     text = scalar_text(leaf.value)
     found = index.attribute(text, kind)
-    fields = [field for field in references.get(leaf.dotted(), ()) if field.text and field.text in text]
+    given = (field for field in references.get(leaf.dotted(), ()) if field.text and field.text in text)
+    fields = [index.held(field) for field in itertools.islice(given, MAX_ORIGINS)]
     if not fields:
         return found
     put_in = [
         Origin(
             field, (0, len(field.text.encode("utf-8", "surrogatepass"))), MatchKind.REFERENCE, whole=field.text == text
         )
-        for field in fields[:MAX_ORIGINS]
+        for field in fields
     ]
     whole, parts = ([origin for origin in put_in if origin.whole is kind_of] for kind_of in (True, False))
     return Attribution(text, kind, (*whole, *found.origins, *parts))

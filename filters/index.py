@@ -76,6 +76,16 @@ class AttributionIndex:
             echoed = field.trust >= Trust.VERIFIED and self._echoes.repeats(field.text, self._is_trusted)
             self._add(replace(field, echo=True) if echoed else field)
 
+    def held(self, field: Field) -> Field:
+        """Return ``field`` as this index holds it, with what the session knows of it: that it is an echo, for one.
+
+        A field that is not here, or no longer says the same, is not trusted.
+        """
+        for known in self.record_fields(field.record):
+            if (known.source, known.path, known.text) == (field.source, field.path, field.text):
+                return known
+        return replace(field, trust=Trust.UNTRUSTED)
+
     def user_text(self) -> str:
         """Return the normalised words of the user and the system that are in force, one part a line.
 

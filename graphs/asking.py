@@ -17,7 +17,7 @@ from checkvalve.graphs import lists
 from checkvalve.graphs.bits import OUTCOME_BITS, Charge, charge
 from checkvalve.graphs.codes import REMEDIES
 from checkvalve.graphs.contents import Place
-from checkvalve.graphs.desk import Desk, agent_of, full_name, thread_of
+from checkvalve.graphs.desk import Desk, agent_of, full_name, thread_of, turn_of
 from checkvalve.graphs.errors import CodedError
 from checkvalve.graphs.events import Extracted, ReaderAsked, emit
 from checkvalve.graphs.reader import Asking, ReaderModel, aask, ask
@@ -153,8 +153,8 @@ class ReaderNode:
         for entry in entries:
             for _, found in visit.book.fields(entry):
                 readers = readers.meet(found.readers)
-        session = self._desk.thread(visit.state).session
-        ids = {item.of: session.verified_values(_kind(item.of)) for item in schema.fields.values() if item.of}
+        session, turn = self._desk.thread(visit.state).session, turn_of(visit.state)
+        ids = {item.of: session.verified_values(_kind(item.of), turn) for item in schema.fields.values() if item.of}
         values = [visit.book.value(entry) for entry in entries]
         asking = Asking(schema, values, ids, self._desk.id_patterns, self._desk.limits)
         return _Question(call, asking, items[0].source, readers)

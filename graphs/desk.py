@@ -65,7 +65,13 @@ class Desk:
 
     def book(self, state: PipelineState) -> Book:
         """Return the references of a state."""
-        return Book(self.thread(state).contents, state.get("references", {}), self.limits.max_shown)
+        thread, turn = self.thread(state), turn_of(state)
+        return Book(
+            thread.contents,
+            state.get("references", {}),
+            self.limits.max_shown,
+            lambda field: thread.session.held(field, turn),
+        )
 
 
 def thread_of(state: PipelineState) -> str:
@@ -88,6 +94,11 @@ def agent_of(state: PipelineState) -> str:
 def full_name(state: PipelineState, call: str) -> str:
     """Return what a call is known by in the store: the agent's path, the run of a node, and the call."""
     return "/".join(part for part in (agent_of(state), state.get("run", ""), call) if part)
+
+
+def turn_of(state: PipelineState) -> str:
+    """Return the name of the actor's latest turn, as results and calls carry it."""
+    return full_name(state, f"t{state.get('turns', 0)}")
 
 
 def nested_run() -> str:

@@ -126,7 +126,7 @@ def _column(book: Book, places: Sequence[Place], name: str) -> dict[Place, _Cell
         known = known or where is not None
         found = next((item for path, item in book.contents.fields(where) if not path), None) if where else None
         if where is not None and found is not None:
-            cells[place] = _Cell(book.contents.value(where), found)
+            cells[place] = _Cell(book.contents.value(where), book.held(found))
     if places and not known:
         raise CodedError("unknown_field")
     return cells
@@ -142,7 +142,7 @@ def _condition(book: Book, data: JSON) -> tuple[str, str, _Cell]:
         entry = book.entry(value[REF] if isinstance(value, dict) else None)
         if entry.many or len(fields := list(book.fields(entry))) != 1 or fields[0][0]:
             raise CodedError("bad_request")
-        return name, op, _Cell(book.value(entry), fields[0][1])
+        return name, op, _Cell(book.value(entry), book.held(fields[0][1]))
     if isinstance(value, dict | list) or value is None:
         raise CodedError("bad_request")
     return name, op, _Cell(value, None)

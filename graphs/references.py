@@ -8,7 +8,7 @@ spells out; a key that no declared path names is shown as its position. An id of
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -50,6 +50,7 @@ class Book:
     contents: Contents
     known: Mapping[str, JSON]
     max_shown: int
+    held: Callable[[Field], Field] = lambda field: field  # as the whole session knows it
     made: dict[str, JSON] = field(default_factory=dict)
     _ids: dict[Place, str] = field(default_factory=dict)
 

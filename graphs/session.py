@@ -21,7 +21,7 @@ from checkvalve.approvals.toolspec import Idempotency, ToolSpec
 from checkvalve.approvals.verdicts import Deny, Verdict
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import CLEAN, UNKNOWN, Authority, Label, Readers, Source, Trust, join, user_label
-from checkvalve.filters.origins import FieldRule
+from checkvalve.filters.origins import Field, FieldRule
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.calls import EXTRACTION, Call, refusal, turn_suffix
 from checkvalve.graphs.readings import MAX_CHUNK, checked_arguments, chunks, clean, readable
@@ -149,10 +149,16 @@ class GuardSession:
                 return row if row.mode == self._services.mode == "enforce" else None
         return None
 
-    def verified_values(self, kind: str) -> frozenset[str]:
-        """Return every value of this kind that stands in a field which outsiders cannot write."""
+    def held(self, field: Field, turn: str) -> Field:
+        """Return a stored field with what the whole session knows of it; see :meth:`AttributionIndex.held`."""
         with self._lock:
-            self._refresh("")
+            self._refresh(turn)
+            return self._index.held(field)
+
+    def verified_values(self, kind: str, turn: str) -> frozenset[str]:
+        """Return every value of this kind that stands in a field which outsiders cannot write, before ``turn``."""
+        with self._lock:
+            self._refresh(turn)
             found = (field for field in self._index.content_fields() if field.kind == kind and not field.echo)
             return frozenset(field.text for field in found if field.trust >= Trust.VERIFIED)
 

@@ -79,6 +79,25 @@ def test_harmless_twin_what_the_user_named_runs_by_reference(world: World) -> No
     assert world.effects == ["send bob@corp.example: hello", "send ann@corp.example: hello", "flag m1 2"]
 
 
+@pytest.mark.claim("C3")
+def test_a_value_does_not_become_trusted_by_being_written_and_read_back(world: World) -> None:
+    actor = scripted(
+        calls(("read_mail", {}), ("contacts", {}), prefix="a"),
+        calls(("add_contact", {"name": "Carl", "email": ref("r4")}), prefix="b"),
+        calls(("contacts", {}), prefix="c"),
+        calls(("select", {"reference": "r22", "where": [{"field": "name", "value": "Carl"}]}), prefix="d"),
+        calls(("send_mail", {"to": ref("r30"), "body": "hello"}), prefix="e"),
+    )
+    task = "Save the sender as the contact Carl, then send a mail to Carl that says hello"
+    result = world.pipeline(actor).start(task, thread="t")
+    while result.waiting and world.queue.get(result.waiting[0]).tool == "add_contact":
+        world.approve(result.waiting[0], endorse=False)
+        result = world.pipeline(actor).resume("t")
+    assert (result.status, world.effects) == ("waiting", [])
+    row = world.queue.get(result.waiting[0])
+    assert (row.tool, row.args()["to"], row.rule) == ("send_mail", "eve@evil.example", "untrusted-target")
+
+
 @pytest.mark.claim("C3", "C9")
 @pytest.mark.parametrize(
     "name",

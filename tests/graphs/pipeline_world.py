@@ -62,6 +62,12 @@ tools:
     result:
       - {path: name, writable_by: owner, kind: name, readers: domain, names_record: true, evidence: the owner's book}
       - {path: email, writable_by: owner, kind: email, readers: domain, evidence: only the owner edits contacts}
+  add_contact:
+    effect: write
+    asks: [add, save]
+    about: [contact]
+    reversible: true
+    args: {name: {role: content}, email: {role: content}}
   send_mail:
     description: Send a mail.
     effect: send
@@ -168,6 +174,7 @@ class World:
     _reviewer: Reviewer | None = None
 
     def __post_init__(self) -> None:
+        self.added: list[str] = []
         self.store = Store.open(f"sqlite:///{self.folder / 'gate.db'}")
         self.queue = Queue(self.store)
         self.services = Services(
@@ -216,7 +223,14 @@ class World:
         @tool
         def contacts() -> list[dict[str, str]]:
             """SERVER WORDS."""
-            return [{"name": "Ann", "email": "ann@corp.example"}, {"name": "Bob", "email": "bob@corp.example"}]
+            people = [{"name": "Ann", "email": "ann@corp.example"}, {"name": "Bob", "email": "bob@corp.example"}]
+            return people + [json.loads(line) for line in self.added]
+
+        @tool
+        def add_contact(name: str, email: str) -> str:
+            """SERVER WORDS."""
+            self.added.append(json.dumps({"name": name, "email": email}))
+            return "added"
 
         @tool
         def send_mail(to: str, body: str) -> str:
@@ -247,7 +261,7 @@ class World:
             """SERVER WORDS."""
             raise ValueError("the server says: " + str(self.mails))
 
-        return [read_mail, contacts, send_mail, pay, delete_mail, flag_mail, broken]
+        return [read_mail, contacts, add_contact, send_mail, pay, delete_mail, flag_mail, broken]
 
 
 PAUSING = (
