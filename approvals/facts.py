@@ -148,7 +148,7 @@ def _record_named(item: AttributedLeaf, index: AttributionIndex, spec: ToolSpec)
 
 
 def _lineage_ok(leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
-    if not any(field.trust is Trust.UNTRUSTED and field.text.strip() for field in index.content_fields()):
+    if not index.tainted:
         return True
     return all(item.by_user or item.covered_by for item in leaves)
 

@@ -72,7 +72,7 @@ def may_flow(leaves: Sequence[AttributedLeaf], tool: ToolSpec, index: Attributio
         return True
     if not all(is_chosen(item, index, tool) for item in targets):
         return False
-    return not any(_is_secret(field) and not _named(field, index, tool) for field in index.content_fields())
+    return not any(_is_secret(field) and not _named(field, index, tool) for field in index.restricted_fields())
 
 
 def _is_users(item: AttributedLeaf) -> bool:

@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
-from checkvalve.filters.mentions import mask
 from checkvalve.filters.normalise import Normalised, normalise
 from checkvalve.filters.values import canonical, entities, words
 from checkvalve.filters.words import tokens
@@ -47,7 +46,6 @@ class Analysis:
     """One text, taken apart. Offsets are characters of the normalised text."""
 
     text: Normalised
-    masked: str
     words: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
     entities: tuple[tuple[str, str, int, int], ...]
@@ -62,7 +60,6 @@ def analyse(text: str) -> Analysis:
     found = list(tokens(normal.text))
     return Analysis(
         text=normal,
-        masked=mask(normal.text),
         words=tuple(word for word, *_ in found),
         spans=tuple((start, end) for _, start, end in found),
         entities=tuple(entities(text if normal.offsets is None else normal.text)),

@@ -17,7 +17,7 @@ from checkvalve.filters.analysis import Analysis, analyse, decoded_views
 from checkvalve.filters.echoes import Echoes
 from checkvalve.filters.fields import result_fields
 from checkvalve.filters.labels import NOBODY, Authority, Readers, Trust
-from checkvalve.filters.mentions import mention
+from checkvalve.filters.mentions import mask, mention
 from checkvalve.filters.normalise import normalise
 from checkvalve.filters.origins import Attribution, Field, FieldRule, MatchKind, Origin
 from checkvalve.filters.sameness import PLAIN, is_same
@@ -45,6 +45,8 @@ class AttributionIndex:
         self._named: dict[str, list[Field]] = defaultdict(list)
         self._said: list[tuple[int, str]] = []
         self._readers = Readers.everyone()
+        self._restricted: list[Field] = []
+        self._tainted = False
         self._echoes = Echoes()
         self._turn = 0
         self._spoken = False
@@ -122,6 +124,15 @@ class AttributionIndex:
         """Yield everything that was read: all fields without authority."""
         return (field for field in self.fields if field.authority is Authority.NONE)
 
+    def restricted_fields(self) -> Sequence[Field]:
+        """Return what was read and is declared to be for some readers only."""
+        return self._restricted
+
+    @property
+    def tainted(self) -> bool:
+        """Say whether anything that outsiders may have written was read."""
+        return self._tainted
+
     def record_fields(self, record: str) -> Sequence[Field]:
         """Return the fields of one record of a result."""
         return self._records.get(record, ())
@@ -178,8 +189,12 @@ class AttributionIndex:
             self._named[field.text].append(field)
         if field.authority > Authority.NONE:
             self._said.append((field.turn, analysis.text.text))
-        elif not field.echo:
+            return
+        self._tainted = self._tainted or (field.trust is Trust.UNTRUSTED and bool(field.text.strip()))
+        if not field.echo:
             self._readers = self._readers.meet(field.readers)
+        if field.readers.names:
+            self._restricted.append(field)
 
     def _find(self, value: str, kind: str) -> Iterator[_Hit]:
         """Yield whole fields, lines and addresses that equal ``value``."""
@@ -226,7 +241,7 @@ class AttributionIndex:
             span,
             match,
             whole=whole,
-            mention=mention(analysis.masked, start, end, kind) if personal else None,
+            mention=mention(mask(analysis.text.text), start, end, kind) if personal else None,
             stale=personal and field.turn > 0 and field.turn not in force,
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from checkvalve.filters.values import EMAIL, HOST, NUMBER, URL
@@ -54,6 +55,7 @@ class Mention:
     cited: bool = False
 
 
+@lru_cache(maxsize=64)
 def mask(text: str) -> str:
     """Return ``text`` with every address and link blanked, at the same length."""
     for pattern in (EMAIL, URL, HOST):
