@@ -3,7 +3,8 @@
 GraphError
 ├── CheckpointError  a checkpoint holds something that is not on the allowlist; it is refused, never rebuilt
 ├── PipelineError    a pipeline was built or used wrongly; nothing was started
-├── ModelError       no such model, its provider is missing, or a recording has no answer
+├── ModelError       no such model, its provider is missing, or it has nothing to say
+│   └── RecordingError  a recording has no answer to what is asked: the run differs from the recorded one
 ├── PromptError      there is no such prompt, or its header is incomplete
 └── CodedError       something the actor asked for cannot be done: a stable code and a remedy, and no content
 """
@@ -31,6 +32,10 @@ class PipelineError(GraphError):
 
 class ModelError(PipelineError):
     """A model cannot be made or has nothing to say. ``remedy`` is the one thing to do."""
+
+
+class RecordingError(ModelError):
+    """A run asks what the recorded one did not. It stops there, since going on would be another run."""
 
 
 class PromptError(GraphError):

@@ -18,7 +18,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON, check_value, parse_strict
 from checkvalve.graphs.detached import detached
-from checkvalve.graphs.errors import CodedError
+from checkvalve.graphs.errors import CodedError, RecordingError
 from checkvalve.graphs.limits import PipelineLimits
 from checkvalve.graphs.prompts.registry import load
 from checkvalve.graphs.schemas import ReadSchema
@@ -113,6 +113,8 @@ def ask(model: ReaderModel, asking: Asking) -> Asking:
         try:
             with detached():
                 answer = model.extract(messages, schema)
+        except RecordingError:
+            raise
         except Exception:  # noqa: BLE001  # a provider's error may quote the content: only its code goes on
             over = asking.failed()
         else:
@@ -128,6 +130,8 @@ async def aask(model: ReaderModel, asking: Asking) -> Asking:
         try:
             with detached():
                 answer = await model.aextract(messages, schema)
+        except RecordingError:
+            raise
         except Exception:  # noqa: BLE001  # as above
             over = asking.failed()
         else:

@@ -26,7 +26,7 @@ from pydantic import PrivateAttr
 from checkvalve.approvals.canonical import digest
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON, check_value, parse_strict
-from checkvalve.graphs.errors import ModelError
+from checkvalve.graphs.errors import ModelError, RecordingError
 from checkvalve.graphs.structured import can_be_held
 
 _FORMAT: Final = "checkvalve-recording-1"
@@ -107,7 +107,7 @@ class RecordedModel(BaseChatModel):
         with self._lock:
             answers = self._answers.get(key)
             if not answers:
-                raise ModelError(
+                raise RecordingError(
                     f"the recording {self.path.name} has no answer to the input {key[:19]}",
                     "record the run again: prompts, tools, manifest, task or content have changed",
                 )

@@ -375,3 +375,61 @@ def test_an_answer_of_a_model_is_the_runs_last_word(api: Api, monkeypatch: pytes
     monkeypatch.setattr(ScriptedModel, "_line", lambda *_: {"say": "nothing to do"})
     api.start(thread="t1")
     assert api.wait("t1", "answered")["answer"] == "nothing to do"
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Any]:
+    import sys
+
+    from checkvalve.gateway import cli
+
+    named = {
+        "manifest": str(EXAMPLES / "run_tools.yaml"),
+        "tools": str(EXAMPLES / "run_tools.py"),
+        "reader": f"scripted:{EXAMPLES / 'run_reader.jsonl'}",
+        "actor": f"scripted:{EXAMPLES / 'run_actor.jsonl'}",
+        "database_url": "sqlite:///gate.db",
+    }
+    (tmp_path / "c.toml").write_text("\n".join(f"{name} = {json.dumps(value)}" for name, value in named.items()))
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    def call(*args: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["checkvalve", "--config", str(tmp_path / "c.toml"), *args])
+        code = cli.run(cli.app)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def test_tokens_are_added_listed_and_taken_back_by_commands(command: Callable[..., Any]) -> None:
+    code, out, err = command("token", "add", "ann", "--scope", "read")
+    assert code == 0
+    assert out.startswith("cvt_")
+    assert "once" in err
+    selector = out.split("_")[1]
+    assert command("token", "list")[1] == f"{selector}  ann  read\n"
+    assert json.loads(command("token", "list", "--json")[1]) == [
+        {"selector": selector, "name": "ann", "scopes": ["read"]}
+    ]
+    assert command("token", "remove", selector)[0] == 0
+    assert command("token", "remove", selector)[0] == 2
+
+
+def test_the_server_starts_on_this_machine_only_and_with_tokens(
+    command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import uvicorn
+
+    served: list[uvicorn.Config] = []
+    monkeypatch.setattr(uvicorn.Server, "run", lambda self: served.append(self.config))
+    assert "nobody may use the API yet" in command("serve")[2]
+    command("token", "add", "ann")
+    assert "is reachable from elsewhere" in command("serve", "--host", "0.0.0.0")[2]
+    assert served == []
+    assert command("serve", "--port", "0")[0] == 0
+    assert command("serve", "--host", "0.0.0.0", "--exposed")[0] == 0
+    assert [(item.host, item.port, item.access_log) for item in served] == [
+        ("127.0.0.1", 0, False),
+        ("0.0.0.0", 8765, False),
+    ]

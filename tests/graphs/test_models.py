@@ -222,3 +222,19 @@ def test_a_line_that_says_nothing_is_no_script(tmp_path: Path) -> None:
 
 def test_weights_that_are_not_there_are_no_model(tmp_path: Path) -> None:
     assert "GGUF" in refusal(f"gguf:{tmp_path / 'no.gguf'}")[1]
+
+
+def test_a_reader_that_is_asked_something_new_stops_the_replay(tmp_path: Path) -> None:
+    from checkvalve.graphs.errors import RecordingError
+    from checkvalve.graphs.limits import PipelineLimits
+    from checkvalve.graphs.reader import Asking, ask
+    from checkvalve.graphs.schemas import parse_schema
+
+    schema = parse_schema({"fields": {"due": {"type": "bool"}}}, max_fields=5, max_enum=5)
+    words = '{"have_enough_information": true, "due": true}'
+    recording = StructuredReader(RecordedModel.recording(tmp_path / "r.jsonl", Plain(words=words)))
+    assert ask(recording, Asking(schema, ["one"], {}, {}, PipelineLimits())).values == {"due": True}
+    replay = StructuredReader(RecordedModel.replay(tmp_path / "r.jsonl"))
+    assert ask(replay, Asking(schema, ["one"], {}, {}, PipelineLimits())).values == {"due": True}
+    with pytest.raises(RecordingError):  # no failed try like any other: the run is another one
+        ask(replay, Asking(schema, ["two"], {}, {}, PipelineLimits()))
