@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
 from checkvalve.approvals.decide import ANSWER, Decision, DecisionContext, decide
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import Idempotency, ToolSpec
 from checkvalve.approvals.verdicts import Deny, Verdict
@@ -149,6 +150,13 @@ class GuardSession:
                 return row if row.mode == self._services.mode == "enforce" else None
         return None
 
+    def _effects(self, rows: Iterable[Proposal]) -> Iterator[str]:
+        """Yield what each effect that happened, or may still happen, was: the user asked for it once."""
+        for row in rows:
+            spec = self._services.manifest.find(row.tool, row.server)
+            if spec is not None and row.state in _USED:
+                yield effect_key(ActionRequest.build(row.tool, row.args(), server=row.server), spec)
+
     def held(self, field: Field, turn: str) -> Field:
         """Return a stored field with what the whole session knows of it; see :meth:`AttributionIndex.held`."""
         with self._lock:
@@ -198,6 +206,7 @@ class GuardSession:
             endorsements=services.queue.endorsements(self.thread),
             requester=self._requester,
             calls_so_far=Counter(row.tool for row in rows if row.state in _USED),
+            done=frozenset(self._effects(rows)),
             questions_so_far=sum(row.verdict_name == "review" for row in rows),
             observed_schema_digest=call.schema_digest,
             protected=services.protected,
@@ -242,7 +251,7 @@ class GuardSession:
     def _apply(self, key: str, kind: str, value: Mapping[str, JSON], label: Label) -> None:
         if kind == "words":
             authority = Authority[str(value["authority"])]
-            self._index.add_words(str(value["text"]), authority=authority, uri=str(value["uri"]))
+            self._index.add_words(str(value["text"]), authority=authority, uri=str(value["uri"]), message=True)
         elif kind == "delivered":
             self._delivered.add(str(value["mark"]))
         elif kind == "extraction":
