@@ -24,13 +24,14 @@ from checkvalve.approvals.errors import (
     StoreUnreachableError,
 )
 from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.leases import Leases
 from checkvalve.approvals.records import State
 from checkvalve.approvals.store import Store
-from checkvalve.approvals.tables import audit_head, content
+from checkvalve.approvals.tables import audit_head, content, events
 from checkvalve.approvals.verify import verify
 from checkvalve.filters.labels import user_label
 from checkvalve.filters.strictjson import JSON
-from tests.approvals.made import ALLOW, REVIEW, Desk, HandClock, decided
+from tests.approvals.made import ALLOW, REVIEW, Desk, HandClock, decided, fill
 from tests.databases import Server
 
 pytestmark = pytest.mark.postgres
@@ -122,6 +123,26 @@ def test_a_database_that_cannot_keep_any_text_is_refused(postgres_server: Server
     postgres_server.run("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
     with pytest.raises(StoreUnreachableError, match="LATIN1"):
         Store.open(postgres_server.url("latin"))
+
+
+def test_a_user_who_may_read_add_and_change_is_enough(postgres_server: Server, url: str) -> None:
+    name = url.partition("@/")[2].partition("?")[0]
+    role = f"app_{name}"
+    postgres_server.run(
+        f"CREATE ROLE {role} LOGIN",
+        f"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO {role}",
+        f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {role}",
+        database=name,
+    )
+    with Store.open(url.replace(f"//{postgres_server.user}@", f"//{role}@"), create=False) as store:
+        fill(store)
+        SqlContentStore(store).append_item("t", "k", "k", 1)
+        with Leases(store).hold("t"):
+            pass
+        assert verify(store).ok
+        with pytest.raises(StoreUnreachableError, match="lacks rights") as caught, store.write() as connection:
+            connection.execute(sa.delete(events))
+        assert caught.value.remedy
 
 
 def test_transactions_are_what_the_store_needs_whatever_the_server_says(postgres_server: Server, url: str) -> None:
