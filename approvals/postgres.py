@@ -67,11 +67,12 @@ def options(*, write: bool) -> dict[str, Any]:
 
 def _on_begin(connection: sa.Connection) -> None:
     wanted = connection.get_execution_options()
-    connection.exec_driver_sql(_LIMITS)
+    first = [_LIMITS]
     if wanted.get("checkvalve_write"):
-        connection.exec_driver_sql(_DURABLE)
+        first.append(_DURABLE)
     if wanted.get("checkvalve_lock"):
-        connection.exec_driver_sql(_HEAD)
+        first.append(_HEAD)
+    connection.exec_driver_sql("; ".join(first))  # one way to the server and back
 
 
 def check_server(connection: sa.Connection) -> None:
