@@ -58,6 +58,7 @@ class DecisionContext:
     calls_so_far: Mapping[str, int] = field(default_factory=dict)
     questions_so_far: int = 0
     done: Collection[str] = ()
+    isolated: bool = False
     observed_schema_digest: str | None = None
     protected: Sequence[str] = ()
     detectors: Sequence[Detector] = BUILT_IN
@@ -147,6 +148,7 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
         protected=(*context.protected, *context.manifest.protected),
         profile=context.profile,
         repeated=effect_key(request, spec) in context.done,
+        isolated=context.isolated,
     )
     # 5.
     action = ANSWER.name if spec is ANSWER else spec.effect.value

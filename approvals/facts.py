@@ -62,6 +62,7 @@ def compute(
     protected: Sequence[str],
     profile: str,
     repeated: bool = False,
+    isolated: bool = False,
 ) -> dict[str, bool | str]:
     """Return the Cedar context for one call. Every ``*_ok`` fact is true only when it was positively established."""
     said = index.user_text()
@@ -81,7 +82,7 @@ def compute(
         "repeated": repeated and spec.effect not in {Effect.READ, Effect.WRITE, Effect.REMEMBER},
         "anchored": _is_anchored(leaves),
         "record_named": not is_final(spec) or all(_record_named(item, index, spec) for item in leaves),
-        "readers_ok": answering or not outgoing or may_flow(leaves, spec, index, manifest.principal),
+        "readers_ok": answering or not outgoing or may_flow(leaves, spec, index, manifest.principal, isolated=isolated),
         "links_ok": not outgoing or answering or not found,
         "fetches_ok": not any(link.auto_fetch for link in found),
         "composed_link": answering and any(not index.attribute(link.target, link.kind).origins for link in found),

@@ -7,6 +7,7 @@ owner's own additionally needs the user to name *it*; links and addresses in out
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Final
 
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field, said_so
@@ -23,6 +24,9 @@ from checkvalve.filters.words import stem, tokens
 
 OWNER: Final = "@owner"
 DOMAIN: Final = "@domain"
+PUBLIC: Final = Readers.everyone()
+EXTRACTION: Final = "reader/extraction"
+"""The source of values that a quarantined reader extracted, as if a tool had returned them."""
 _AT_HOME: Final = frozenset({"path", "date", "number"})
 _OUTGOING: Final = frozenset({Effect.SEND, Effect.PAY, Effect.CONFIGURE})
 _PUNCTUATION: Final = frozenset(".,;:!?'\"()-/\u2019\u2018\u201c\u201d\u2026")
@@ -51,17 +55,28 @@ def is_outgoing(tool: ToolSpec, leaves: Sequence[AttributedLeaf]) -> bool:
     return named and tool.effect is not Effect.READ
 
 
-def may_flow(leaves: Sequence[AttributedLeaf], tool: ToolSpec, index: AttributionIndex, principal: Principal) -> bool:
+def may_flow(
+    leaves: Sequence[AttributedLeaf],
+    tool: ToolSpec,
+    index: AttributionIndex,
+    principal: Principal,
+    *,
+    isolated: bool = False,
+) -> bool:
     """Say whether the content of a call may go to its targets.
 
     1. Content that is entirely the user's words is the user's to send. 2. All other content counts as a mixture of
-    everything the session has read, since a model may paraphrase or encode. 3. A call without a target speaks to
+    everything the session has read, since a model may paraphrase or encode; of an ``isolated`` model, which sees no
+    content, as a mixture of the fields it put in by reference and of what was extracted for it. 3. A call without a target speaks to
     everybody, unless all its targets are declared optional. 4. Each target must be a reader of that mixture, or be
     chosen by the user; 5. and even then data that only the owner may read has to be named as well. An endorsement
     accepts a target, and says nothing about who may read what.
     """
     content = [item for item in leaves if not item.authority_bearing or tool.leaves_domain]
-    mixture = index.content_readers()
+    read = list(_put_in(content, index)) if isolated else None
+    mixture = (
+        index.content_readers() if read is None else reduce(Readers.meet, (field.readers for field in read), PUBLIC)
+    )
     if mixture.public or all(_is_users(item) for item in content):
         return True
     targets = [item for item in leaves if item.spec.role is Role.TARGET]
@@ -72,7 +87,18 @@ def may_flow(leaves: Sequence[AttributedLeaf], tool: ToolSpec, index: Attributio
         return True
     if not all(is_chosen(item, index, tool) for item in targets):
         return False
-    return not any(_is_secret(field) and not _named(field, index, tool) for field in index.restricted_fields())
+    restricted = index.restricted_fields() if read is None else read
+    return not any(_is_secret(field) and not _named(field, index, tool) for field in restricted)
+
+
+def _put_in(content: Sequence[AttributedLeaf], index: AttributionIndex) -> Iterator[Field]:
+    """Yield what an isolated model can have made content of: what it put in by reference, what was extracted for it,
+    and text that stood in the conversation itself.
+    """
+    for item in content:
+        yield from (origin.field for origin in item.attribution.origins if origin.match is MatchKind.REFERENCE)
+    yield from index.fields_of(EXTRACTION)
+    yield from index.foreign_words()
 
 
 def _is_users(item: AttributedLeaf) -> bool:

@@ -46,6 +46,8 @@ class AttributionIndex:
         self._said: list[tuple[int, str]] = []
         self._readers = Readers.everyone()
         self._restricted: list[Field] = []
+        self._foreign: list[Field] = []
+        self._by_tool: dict[str, list[Field]] = defaultdict(list)
         self._tainted = False
         self._echoes = Echoes()
         self._turn = 0
@@ -76,7 +78,9 @@ class AttributionIndex:
         self._echoes.passed(args, lambda text: self._is_known(text, said))
         for field in result_fields(value, tool=tool, call=call, args=args, rules=rules):
             echoed = field.trust >= Trust.VERIFIED and self._echoes.repeats(field.text, self._is_trusted)
-            self._add(replace(field, echo=True) if echoed else field)
+            held = replace(field, echo=True) if echoed else field
+            self._by_tool[tool].append(held)
+            self._add(held)
 
     def held(self, field: Field) -> Field:
         """Return ``field`` as this index holds it, with what the session knows of it: that it is an echo, for one.
@@ -123,6 +127,14 @@ class AttributionIndex:
     def content_fields(self) -> Iterator[Field]:
         """Yield everything that was read: all fields without authority."""
         return (field for field in self.fields if field.authority is Authority.NONE)
+
+    def fields_of(self, tool: str) -> Sequence[Field]:
+        """Return the fields of every result of ``tool``."""
+        return self._by_tool.get(tool, ())
+
+    def foreign_words(self) -> Sequence[Field]:
+        """Return what stood in turns of the conversation without anybody's authority, such as pasted text."""
+        return self._foreign
 
     def restricted_fields(self) -> Sequence[Field]:
         """Return what was read and is declared to be for some readers only."""
@@ -190,6 +202,8 @@ class AttributionIndex:
         if field.authority > Authority.NONE:
             self._said.append((field.turn, analysis.text.text))
             return
+        if field.kind == "words":
+            self._foreign.append(field)
         self._tainted = self._tainted or (field.trust is Trust.UNTRUSTED and bool(field.text.strip()))
         if not field.echo:
             self._readers = self._readers.meet(field.readers)

@@ -55,7 +55,7 @@ class Desk:
         name, requester = thread_of(state), state.get("requester", self.requester)
         with self._lock:
             found = self._open.pop((name, requester), None) or Thread(
-                GuardSession(self.services, name, requester),
+                GuardSession(self.services, name, requester, isolated=True),
                 Contents(self.services.content, self.services.manifest, name),
             )
             self._open[name, requester] = found

@@ -36,8 +36,10 @@ _USED: Final = frozenset(
 class GuardSession:
     """The guard of one thread. Safe to use from several threads of a process; the store serves several processes."""
 
-    def __init__(self, services: Services, thread: str, requester: str = "") -> None:
+    def __init__(self, services: Services, thread: str, requester: str = "", *, isolated: bool = False) -> None:
+        """Guard ``thread``; ``isolated`` says that the model that proposes sees references and no content."""
         self.thread = thread
+        self._isolated = isolated
         self._services = services
         self._requester = requester
         self._lock = threading.RLock()
