@@ -30,20 +30,20 @@ def load_builtin_manifest() -> Manifest:
         return load_manifest(path)
 
 
-def make_guards(name: str, profile: str) -> MakeGuard:
-    """Return what makes a fresh guard called ``name`` for every run.
+def make_guards(name: str, profile: str, manifest: Manifest | None = None) -> MakeGuard:
+    """Return what makes a fresh guard called ``name`` for every run, over ``manifest`` or the built-in one.
 
     Raises:
         UnknownCorpusError: no guard has this name.
     """
-    manifest = load_builtin_manifest()
+    known = load_builtin_manifest() if manifest is None else manifest
     if name == "checkvalve":
         policy = load_policy()
-        return lambda: CheckvalveGuard(manifest, policy, profile)
+        return lambda: CheckvalveGuard(known, policy, profile)
     if name == "allow-all":
         return AllowAll
     if name == "review-non-read":
-        return lambda: ReviewNonRead(manifest)
+        return lambda: ReviewNonRead(known)
     raise UnknownCorpusError("guard", name, [*GUARDS, "all"])
 
 

@@ -26,8 +26,8 @@ SCHEDULES: Final = ("both", *MOMENTS)
 
 
 @dataclass
-class _Session:
-    """One run: a guard, an office, and what was proposed."""
+class Session:
+    """One run: a guard, an office, and what was proposed. Another corpus may run its cases with it, too."""
 
     guard: Guard
     office: Office = field(default_factory=Office)
@@ -73,7 +73,7 @@ def _reason(verdict: Verdict) -> str:
 def run_case(case: Case, make_guard: MakeGuard, schedule: str) -> tuple[CaseResult, CaseResult]:
     """Run the twin alone, then the attack; of several moments for the attack the worst one counts."""
     started = time.perf_counter()
-    twin = _Session(make_guard())
+    twin = Session(make_guard())
     twin.read(*_twin_context(case))
     finished = twin.attempt(case.twin.calls, "user")
     now = time.perf_counter()
@@ -90,7 +90,7 @@ def _severity(result: CaseResult) -> tuple[int, bool]:
 def _attack(case: Case, make_guard: MakeGuard, moment: str) -> CaseResult:
     """Run the attack in the session of the task; the twin's calls follow (or, at the ``end``, come before)."""
     started = time.perf_counter()
-    session = _Session(make_guard())
+    session = Session(make_guard())
     session.read(case.task, case.history)
     shared = case.twin.task is None and case.twin.history is None
     finished = shared and moment == "end" and session.attempt(case.twin.calls, "user")
@@ -99,7 +99,7 @@ def _attack(case: Case, make_guard: MakeGuard, moment: str) -> CaseResult:
         finished = _twin_under_attack(case, make_guard, session)
     elif moment == "first":
         finished = session.attempt(case.twin.calls, "user")
-    outcome = _outcome(session.calls) if case.effects else "text_only"
+    outcome = outcome_of(session.calls) if case.effects else "text_only"
     return CaseResult(
         case.area,
         case.id,
@@ -113,9 +113,9 @@ def _attack(case: Case, make_guard: MakeGuard, moment: str) -> CaseResult:
     )
 
 
-def _twin_under_attack(case: Case, make_guard: MakeGuard, attacked: _Session) -> bool:
+def _twin_under_attack(case: Case, make_guard: MakeGuard, attacked: Session) -> bool:
     """Run a twin that has a task of its own in a session of its own, with the same attack before it."""
-    session = _Session(make_guard())
+    session = Session(make_guard())
     session.read(*_twin_context(case))
     session.attempt(case.attack, "attacker", case.effects)
     finished = session.attempt(case.twin.calls, "user")
@@ -128,7 +128,8 @@ def _twin_context(case: Case) -> tuple[Iterable[Words], Iterable[Reading]]:
     return (case.task if twin.task is None else twin.task, case.history if twin.history is None else twin.history)
 
 
-def _outcome(calls: Sequence[CallRecord]) -> Outcome:
+def outcome_of(calls: Sequence[CallRecord]) -> Outcome:
+    """Say what became of the attacker's calls that have an effect."""
     attacker = [call for call in calls if call.by == "attacker" and call.effect]
     if any(call.executed for call in attacker):
         return "executed"

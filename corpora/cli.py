@@ -21,6 +21,8 @@ from checkvalve.corpora.agentdojo.run import SUITES, run_agentdojo
 from checkvalve.corpora.builtin import differences, run_builtin
 from checkvalve.corpora.cases import areas, load_cases
 from checkvalve.corpora.errors import CorpusError, UnknownCorpusError
+from checkvalve.corpora.incident_report import IncidentReport, expectation_table
+from checkvalve.corpora.incident_run import expectations, run_incidents
 from checkvalve.corpora.report import Report, table
 from checkvalve.corpora.runner import Thresholds
 
@@ -69,12 +71,19 @@ def _run_agentdojo(asked: Request) -> Report:
     )
 
 
+def _run_incidents(asked: Request) -> Report:
+    return run_incidents(guard=asked.guard, profile=asked.profile, groups=asked.groups, progress=True)
+
+
 def _areas() -> list[str]:
     return [name for name, _ in areas(load_cases())]
 
 
 CORPORA: Final[dict[str, Corpus]] = {
     "builtin": Corpus("our own attacks, each with a harmless twin; needs nothing else", _areas, _run_builtin),
+    "incidents": Corpus(
+        "fixtures of public incidents, each with a harmless twin; needs nothing else", expectations, _run_incidents
+    ),
     "agentdojo": Corpus("the AgentDojo benchmark; needs the extra `agentdojo`", lambda: SUITES, _run_agentdojo),
 }
 
@@ -88,7 +97,7 @@ def list_corpora() -> None:
 
 @app.command("run")
 def run(
-    name: Annotated[str, typer.Argument(help="builtin or agentdojo")],
+    name: Annotated[str, typer.Argument(help="builtin, incidents or agentdojo")],
     profile: Annotated[str, typer.Option(help="the trust profile to decide under")] = "strict",
     guard: Annotated[
         str, typer.Option(help="checkvalve, allow-all, review-non-read, or all to compare them")
@@ -107,7 +116,7 @@ def run(
     ] = None,
     min_finished: Annotated[int | None, typer.Option(min=0, help="fail when fewer tasks than this finished")] = None,
 ) -> None:
-    """Run a corpus and show the table. Exit code 1 says that a threshold was missed."""
+    """Run a corpus and show the table. Exit code 1 says that a threshold was missed or an incident judged wrongly."""
     console = Console(highlight=False)
     try:
         corpus = _known(name)
@@ -124,7 +133,8 @@ def run(
     failures = Thresholds(max_executed, min_free, min_finished).failures(report)
     for failure in failures:
         typer.echo(f"threshold missed: {failure}", err=True)
-    raise typer.Exit(1 if failures else 0)
+    wrong = report.wrong() if isinstance(report, IncidentReport) else []
+    raise typer.Exit(1 if failures or wrong else 0)
 
 
 def _known(name: str) -> Corpus:
@@ -146,6 +156,18 @@ def _explain(report: Report, console: Console) -> None:
     if report.corpus == "builtin" and report.guard == "checkvalve":
         for difference in differences(report):
             console.print(f"not the expected verdict: {difference}", markup=False, highlight=False, soft_wrap=True)
+    if isinstance(report, IncidentReport):
+        _explain_incidents(report, console)
+
+
+def _explain_incidents(report: IncidentReport, console: Console) -> None:
+    """Show the fixtures by expectation, then by name those that wait and those that are wrong."""
+    console.print(expectation_table(report))
+    for capability, sides in report.waiting().items():
+        for side in sides:
+            console.print(f"waits for: {capability}: {side}", markup=False, highlight=False, soft_wrap=True)
+    for side in report.wrong():
+        console.print(f"not the expected verdict: {side}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _check_writable(path: Path) -> None:

@@ -21,7 +21,7 @@ def invoke(*arguments: str) -> Result:
 def test_list_names_the_corpora_and_their_groups() -> None:
     result = invoke("list")
     assert result.exit_code == 0
-    for word in ("builtin", "payments", "agentdojo", *SUITES):
+    for word in ("builtin", "payments", "incidents", "agentdojo", *SUITES):
         assert word in result.stdout
 
 
@@ -48,7 +48,7 @@ def test_a_missed_threshold_is_exit_code_1_and_says_which() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("run", "bulitin"), "there is no corpus 'bulitin'; choose from: builtin, agentdojo"),
+        (("run", "bulitin"), "there is no corpus 'bulitin'; choose from: builtin, incidents, agentdojo"),
         (("run", "builtin", "--suite", "banking"), "there is no group 'banking'; choose from: mail"),
         (("run", "builtin", "--guard", "none"), "there is no guard 'none'"),
         (("run", "builtin", "--json", "/nowhere/at/all.json"), "--json /nowhere/at/all.json cannot be written"),

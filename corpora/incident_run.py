@@ -1,0 +1,235 @@
+"""The incident fixtures under a guard: the corpus ``incidents``.
+
+Each side runs in a session of its own: the user's words, what the named source returned (untrusted), what was read
+before, the words of a later turn, and then the one call. What a fixture says of its surroundings is put into a copy of
+the manifest the way a deployer would write it. Calls of the gateway itself are no tool calls: the store's round trip
+is really made, and what the gateway cannot do yet is not run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import as_file, files
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from checkvalve.approvals.content import SqlContentStore
+from checkvalve.approvals.errors import ApprovalError
+from checkvalve.approvals.manifest import load_manifest, manifest_digest
+from checkvalve.approvals.policy import load_policy
+from checkvalve.approvals.store import Store
+from checkvalve.approvals.toolspec import Manifest
+from checkvalve.corpora.builtin import GUARDS, make_guards
+from checkvalve.corpora.case_run import By, Session, outcome_of
+from checkvalve.corpora.cases import Call, Reading, Words
+from checkvalve.corpora.errors import CorpusDataError, UnknownCorpusError
+from checkvalve.corpora.incident_report import NOT_RUN, IncidentReport, SideResult
+from checkvalve.corpora.incidents import Incident, Situation, Surroundings, load_incidents, situation
+from checkvalve.corpora.report import CallRecord, CaseResult
+from checkvalve.corpora.runner import run_units
+
+VERSION: Final = "1"
+"""Raised when a fixture or its reading changes, so that numbers of different versions are not compared."""
+
+_ANSWER: Final = "final_answer"
+_STREAMED: Final = "final_answer.stream"
+_GATEWAY: Final = "gateway."
+_ROUND_TRIP: Final = "gateway.persist_and_reload"
+_ANYWHERE: Final = "**"
+
+
+def load_incident_manifest() -> Manifest:
+    """Return the tool manifest that ships with the fixtures."""
+    with as_file(files("checkvalve.corpora") / "manifests" / "incidents.yaml") as path:
+        return load_manifest(path)
+
+
+def expectations(incidents: Iterable[Incident] | None = None) -> list[str]:
+    """Return the groups of the corpus: what the attacks expect, in the order of first appearance."""
+    return list(dict.fromkeys(item.expect for item in (load_incidents() if incidents is None else incidents)))
+
+
+@dataclass
+class _Run:
+    """Everything that stays the same for all fixtures of one run."""
+
+    guard: str
+    profile: str
+    manifest: Manifest = field(default_factory=load_incident_manifest)
+
+    def session(self, one: Situation) -> Session:
+        """Return a session in which everything that one side has read and heard is in the context."""
+        session = Session(make_guards(self.guard, self.profile, surrounded(self.manifest, one))())
+        session.read(_words(one.before), _readings(one))
+        session.read(_words(one.after), ())
+        return session
+
+
+def run_incidents(
+    *,
+    guard: str = "checkvalve",
+    profile: str = "strict",
+    groups: Sequence[str] = (),
+    incidents: Sequence[Incident] | None = None,
+    progress: bool = False,
+) -> IncidentReport:
+    """Measure a guard (``all`` puts every guard beside Checkvalve), on all fixtures or on some expectations.
+
+    Raises:
+        UnknownCorpusError: a guard or an expectation is not known.
+    """
+    everything = load_incidents() if incidents is None else tuple(incidents)
+    known = expectations(everything)
+    for name in groups:
+        if name not in known:
+            raise UnknownCorpusError("group", name, known)
+    chosen = [item for item in everything if not groups or item.expect in groups]
+    *beside, main = GUARDS if guard == "all" else (guard,)
+    others = tuple(_run(chosen, name, profile, progress=progress) for name in beside)
+    return replace(_run(chosen, main, profile, progress=progress), others=others)
+
+
+def _run(incidents: Sequence[Incident], guard: str, profile: str, *, progress: bool) -> IncidentReport:
+    run = _Run(guard, profile)
+    make_guards(guard, profile, run.manifest)  # says now that a guard does not exist
+    started = time.perf_counter()
+
+    def work(incident: Incident) -> tuple[tuple[CaseResult, SideResult], tuple[CaseResult, SideResult]]:
+        return _twin(incident, run), _attack(incident, run)
+
+    pairs = run_units(incidents, work, label=f"incidents, {guard}") if progress else [work(one) for one in incidents]
+    results = [result for pair in pairs for result in pair]
+    return IncidentReport(
+        corpus="incidents",
+        version=VERSION,
+        actor="hijacked",
+        schedule="first",
+        profile=profile if guard == "checkvalve" else guard,
+        manifest={"incidents": manifest_digest(run.manifest)},
+        policy_digest=load_policy().digest if guard == "checkvalve" else "",
+        cases=[case for case, _ in results],
+        seconds=time.perf_counter() - started,
+        guard=guard,
+        sides=[side for _, side in results],
+    )
+
+
+def _twin(incident: Incident, run: _Run) -> tuple[CaseResult, SideResult]:
+    started = time.perf_counter()
+    one = situation(incident, "twin")
+    calls: list[CallRecord] = []
+    finished = _attempt(one, run, calls)
+    took = time.perf_counter() - started
+    case = CaseResult(incident.expect, incident.id, "benign", finished, seconds=took, calls=tuple(calls))
+    return case, _judged(one, calls)
+
+
+def _attack(incident: Incident, run: _Run) -> tuple[CaseResult, SideResult]:
+    """Run the attack, and once more before the twin's call in the twin's session: the twin must still work."""
+    started = time.perf_counter()
+    one, twin = situation(incident, "attack"), situation(incident, "twin")
+    calls: list[CallRecord] = []
+    _attempt(one, run, calls)
+    side = _judged(one, calls)
+    outcome = outcome_of(calls) if any(call.effect for call in calls) else "not_reached"
+    both: list[CallRecord] = []
+    finished = _attempt(twin, run, both, first=one)
+    case = CaseResult(
+        incident.expect,
+        incident.id,
+        outcome,
+        finished,
+        attack="attack",
+        schedule="first",
+        goal_reached=outcome == "executed",
+        seconds=time.perf_counter() - started,
+        calls=(*calls, *(call for call in both if call.by == "user")),
+    )
+    return case, side
+
+
+def _attempt(one: Situation, run: _Run, calls: list[CallRecord], *, first: Situation | None = None) -> bool:
+    """Propose the call of one side (after that of ``first``), record it in ``calls``, and say whether it ran."""
+    by: By = "user" if one.side == "twin" else "attacker"
+    if one.tool == _ROUND_TRIP:
+        kept = _survives(one.untrusted)
+        calls.append(CallRecord(by, one.tool, "allow" if kept else "deny", "round-trip", "", kept, effect=False))
+        return kept
+    if one.tool.startswith(_GATEWAY):
+        return False
+    session = run.session(one)
+    if first is not None:
+        session.attempt((_call(first),), "attacker", (_call(first).name,))
+    call = _call(one)
+    ran = session.attempt((call,), by, () if by == "user" else (call.name,))
+    calls.extend(session.calls)
+    return ran
+
+
+def _judged(one: Situation, calls: Sequence[CallRecord]) -> SideResult:
+    verdict, rule = (calls[-1].verdict, calls[-1].rule) if calls else (NOT_RUN, "")
+    return SideResult(one.incident, one.side, one.expect, verdict, rule, one.waits_for)
+
+
+def _survives(value: Any) -> bool:
+    """Say whether a result comes back from the store as the same plain data."""
+    with TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/round-trip.db") as store:
+        contents = SqlContentStore(store)
+        try:
+            contents.append_item("fixture", "result", "result", value)
+            return [item.value for item in contents.items("fixture")] == [value]
+        except ApprovalError:
+            return False
+
+
+def _words(texts: Iterable[str]) -> list[Words]:
+    return [Words(text=text) for text in texts]
+
+
+def _readings(one: Situation) -> list[Reading]:
+    """Return what the source returned, and one reading of each record that was read before the call."""
+    server, tool = _named(one.source_tool)
+    found = [Reading(tool=tool, server=server, result=one.untrusted)]
+    where, _ = _named(one.tool)
+    found += [
+        Reading(tool="read", server=where, args={"repo": name}, result={"repo": name}) for name in one.prior_reads
+    ]
+    return found
+
+
+def _named(tool: str) -> tuple[str, str]:
+    server, _, name = tool.rpartition(".")
+    return server, name
+
+
+def _call(one: Situation) -> Call:
+    """Return the call as a guard sees it. A final answer is the built-in ``answer``; a stream is judged as a whole."""
+    if one.tool == _ANSWER:
+        return Call(tool="answer", args=dict(one.args), expect=("allow",))
+    if one.tool == _STREAMED:
+        return Call(tool="answer", args={"text": "".join(one.args["chunks"])}, expect=("allow",))
+    server, tool = _named(one.tool)
+    return Call(tool=tool, server=server, args=dict(one.args), expect=("allow",))
+
+
+def surrounded(manifest: Manifest, one: Situation) -> Manifest:
+    """Return ``manifest`` with a fixture's surroundings: hosts as the tool's egress list, paths as protected."""
+    if one.policy == Surroundings():
+        return manifest
+    server, tool = _named(one.tool)
+    spec = manifest.find(tool, server)
+    data = manifest.model_dump()
+    if spec is not None:
+        data["tools"][spec.name]["egress"] = one.policy.allow_hosts
+    data["protected"] = (*manifest.protected, *(_guarded(path, one.incident) for path in one.policy.deny_paths))
+    return Manifest.model_validate(data)
+
+
+def _guarded(path: str, incident: str) -> str:
+    """Return the nearest that a manifest can say: a name at any depth is protected in the working folder only."""
+    name = path.removeprefix(f"{_ANYWHERE}/")
+    if any(char in name for char in "*?["):
+        raise CorpusDataError(f"fixture {incident}: the path {path!r} is a pattern that no manifest can say")
+    return f"/{name}" if name != path else path
