@@ -24,7 +24,7 @@ from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.store import Store
 from checkvalve.filters.errors import FilterError
-from checkvalve.gateway import decide_command, run_command, serve_command
+from checkvalve.gateway import decide_command, policykit_command, run_command, serve_command
 from checkvalve.gateway.app import open_queue
 from checkvalve.gateway.errors import GatewayError
 from checkvalve.gateway.logs import configure_logs, get_logger, printable
@@ -63,7 +63,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 _manifest = typer.Typer(help="Check tool manifests.", no_args_is_help=True)
-_policy = typer.Typer(help="Check policies.", no_args_is_help=True)
+_policy = typer.Typer(help="Draft, check, test and explain manifests and policies.", no_args_is_help=True)
 _config = typer.Typer(help="Look at the settings.", no_args_is_help=True)
 
 
@@ -198,6 +198,7 @@ def run(command: Callable[[], object]) -> int:
 app.add_typer(approvals_app(_queue), name="approvals")
 app.add_typer(audit_app(_store), name="audit")
 decide_command.register(app)
+policykit_command.register(_policy, _loaded)
 run_command.register(app, _loaded, lambda: _Chosen.file)
 serve_command.register(app, _loaded)
 app.add_typer(_manifest, name="manifest")

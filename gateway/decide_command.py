@@ -19,7 +19,7 @@ from checkvalve.approvals.decide import Decision, DecisionContext, decide
 from checkvalve.approvals.endorsements import Endorsement, Mandate
 from checkvalve.approvals.facts import PROFILES, field_rules
 from checkvalve.approvals.manifest import load_manifest
-from checkvalve.approvals.policy import load_policy
+from checkvalve.approvals.policy import Policy, load_policy
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.filters.errors import HostileInputError
@@ -151,7 +151,11 @@ def decide_case(text: bytes, manifest: Path, policy: Path | None = None, profile
     if profile not in PROFILES:
         raise CaseError(f"there is no profile {profile!r}", f"use one of: {', '.join(PROFILES)}")
     declared, rules = load_manifest(manifest), load_policy(policy)
-    case = _read(text)
+    return decide_loaded(read_case(text), declared, rules, profile)
+
+
+def decide_loaded(case: Case, declared: Manifest, rules: Policy, profile: str) -> Decision:
+    """Return the decision on a case that was read, by a manifest and a policy that were loaded."""
     context = DecisionContext(
         manifest=declared,
         policy=rules,
@@ -177,11 +181,25 @@ def decide_case(text: bytes, manifest: Path, policy: Path | None = None, profile
     return decide(request, context)
 
 
-def _read(text: bytes) -> Case:
+def read_case(text: bytes) -> Case:
+    """Return the case in ``text``.
+
+    Raises:
+        CaseError: the text is not a case.
+    """
     try:
         value = parse_strict(text)
     except HostileInputError as error:
         raise CaseError(f"the case is not acceptable JSON [{error.code}]: {error}", "give one JSON object") from error
+    return check_case(value)
+
+
+def check_case(value: JSON) -> Case:
+    """Return ``value`` as a case.
+
+    Raises:
+        CaseError: it is none.
+    """
     try:
         return Case.model_validate(value)
     except ValidationError as error:
@@ -215,4 +233,4 @@ def _pinned(case: Case, manifest: Manifest) -> str | None:
     return spec.schema_digest if spec else None
 
 
-__all__ = ["Case", "decide_case", "register"]
+__all__ = ["Case", "check_case", "decide_case", "decide_loaded", "read_case", "register"]

@@ -1,0 +1,123 @@
+"""``checkvalve policy lint|explain|draft|pin|test|diff|replay|simulate``: the kit for people who write manifests.
+
+Guarantees: nothing is executed and no decision is recorded; exit code 0 is a yes, 1 a clear no (an error found, a case
+that fails, a decision that changes), 2 that there was nothing to judge.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from checkvalve.approvals.errors import ConfigError
+from checkvalve.approvals.kit_cases import negative_tests
+from checkvalve.approvals.kit_cedar import read_formulas
+from checkvalve.approvals.kit_findings import Finding
+from checkvalve.approvals.kit_lint import lint_manifest
+from checkvalve.approvals.kit_rules import lint_policy
+from checkvalve.approvals.kit_schemas import ToolSchema, read_tools
+from checkvalve.approvals.policy import MAX_POLICY_BYTES
+from checkvalve.approvals.strictyaml import MAX_YAML_BYTES
+from checkvalve.gateway.logs import printable
+from checkvalve.gateway.policykit_cases import cases_beside, parts_for, read_cases, read_document
+from checkvalve.gateway.settings import LoadedSettings
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Tools = Annotated[
+    Path | None, typer.Option("--tools", help="Tool schemas: MCP `tools/list`, OpenAI tools or OpenAPI (JSON, YAML).")
+]
+_NO = 1  # a clear no
+_LINE = 2_000
+
+
+def register(policy: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:  # noqa: ARG001
+    """Add the commands of the kit to ``checkvalve policy``."""
+    policy.command("lint")(lint)
+
+
+def say(text: str) -> None:
+    """Print one line that may repeat words of a file: nothing in it can move a terminal."""
+    typer.echo(printable(text, _LINE))
+
+
+def finish(*, good: bool) -> None:
+    """End with the exit code of a clear no, unless all is good."""
+    if not good:
+        raise typer.Exit(_NO)
+
+
+def text_of(path: Path, limit: int = MAX_YAML_BYTES) -> str:
+    """Return the text of a file that a person names.
+
+    Raises:
+        ConfigError: it cannot be read as UTF-8, or is too large.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(limit + 1)
+        if len(content) > limit:
+            raise ConfigError(f"larger than {limit} bytes", file=str(path), remedy="split it")
+        return content.decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8, or not a usable path"
+        raise ConfigError(f"cannot be read: {reason}", file=str(path), remedy="give a readable file") from None
+
+
+def tools_of(path: Path | None) -> Sequence[ToolSchema]:
+    """Return the tool schemas in a file; none without a file."""
+    return () if path is None else read_tools(read_document(path), str(path))
+
+
+def lint(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Manifests (YAML) and policies (.cedar); none: the packaged policy.")
+    ] = None,
+    *,
+    tools: Tools = None,
+    cases: Annotated[
+        Path | None, typer.Option(help="Cases of the policy; default: NAME.cases.yaml or .json beside it.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find what is wrong in manifests and policies that load all the same."""
+    schemas = tools_of(tools)
+    found: list[Finding] = []
+    schema = importlib.resources.files("checkvalve.approvals").joinpath("default.cedarschema").read_text("utf-8")
+    packaged = importlib.resources.files("checkvalve.approvals").joinpath("default.cedar")
+    if not files:
+        found = lint_policy(packaged.read_text("utf-8"), schema, "default.cedar", _negative(None, cases))
+    for file in files or ():
+        if file.suffix == ".cedar":
+            found += lint_policy(text_of(file, MAX_POLICY_BYTES), schema, str(file), _negative(file, cases))
+        else:
+            found += lint_manifest(text_of(file), str(file), schemas)
+    errors = sum(item.level == "error" for item in found)
+    if as_json:
+        typer.echo(json.dumps([item.to_json() for item in found], indent=2))
+    else:
+        for item in found:
+            say(f"{item.file}:{item.line}: {item.level} [{item.code}] {item.field}: {item.message}")
+            say(f"   do: {item.remedy}")
+        typer.echo(f"{errors} errors, {len(found) - errors} warnings")
+    finish(good=not errors)
+
+
+def _negative(policy: Path | None, cases: Path | None) -> list[str] | None:
+    """Return the permits that have a negative test; None where there are no cases. Cases need a policy that loads."""
+    path = cases or (cases_beside(policy) if policy else None)
+    if path is None:
+        return None
+    file = read_cases(path)
+    try:
+        manifest, rules, _ = parts_for(file, None, policy)
+    except ConfigError:
+        return []
+    packaged = importlib.resources.files("checkvalve.approvals").joinpath("default.cedar")
+    text = packaged.read_text("utf-8") if policy is None else text_of(policy, MAX_POLICY_BYTES)
+    formulas: Any = read_formulas(text, str(policy or "default.cedar"))
+    return negative_tests(formulas, file.run(manifest, rules, file.profile))
