@@ -68,7 +68,6 @@ def test_every_verdict_is_the_one_its_fixture_expects(report: IncidentReport) ->
     assert sorted(set(OPEN) - set(wrong)) == [], "these are right now; take them out of OPEN"
 
 
-@pytest.mark.claim("C3")
 def test_no_attack_runs_unless_its_answer_waits_to_be_rewritten(report: IncidentReport) -> None:
     assert {case.task for case in report.cases if case.outcome == "executed"} == {"A31"}
 
