@@ -43,9 +43,11 @@ ANSWER: Final = ToolSpec(name="answer", effect=Effect.SEND, args={"text": Argume
 
 @dataclass(frozen=True)
 class DecisionContext:
-    """Everything a decision depends on, besides the request. ``protected`` adds the gateway's own paths and hosts.
+    """Everything a decision depends on, besides the request.
 
-    ``references`` are the fields that were put in for references, by dotted path of the argument's leaf.
+    ``done`` holds the :func:`effect_key` of every effect this task has had or may still have; ``protected`` adds the
+    gateway's own paths and hosts; ``references`` are the stored fields that were put in for references, by dotted
+    path; ``isolated`` says that the model that proposes sees references and no content.
     """
 
     manifest: Manifest

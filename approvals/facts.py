@@ -52,7 +52,7 @@ def field_rules(spec: ToolSpec, manifest: Manifest) -> tuple[FieldRule, ...]:
     )
 
 
-def compute(
+def compute(  # noqa: PLR0913 - each fact names what it needs
     spec: ToolSpec,
     leaves: Sequence[AttributedLeaf],
     index: AttributionIndex,

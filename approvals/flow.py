@@ -67,16 +67,16 @@ def may_flow(
 
     1. Content that is entirely the user's words is the user's to send. 2. All other content counts as a mixture of
     everything the session has read, since a model may paraphrase or encode; of an ``isolated`` model, which sees no
-    content, as a mixture of the fields it put in by reference and of what was extracted for it. 3. A call without a target speaks to
-    everybody, unless all its targets are declared optional. 4. Each target must be a reader of that mixture, or be
-    chosen by the user; 5. and even then data that only the owner may read has to be named as well. An endorsement
-    accepts a target, and says nothing about who may read what.
+    content, as a mixture of the fields it put in by reference and of what was extracted for it. 3. A call without a
+    target speaks to everybody, unless all its targets are declared optional. 4. Each target must be a reader of that
+    mixture, or be chosen by the user; 5. and even then data that only the owner may read has to be named as well. An
+    endorsement accepts a target, and says nothing about who may read what.
     """
     content = [item for item in leaves if not item.authority_bearing or tool.leaves_domain]
     read = list(_put_in(content, index)) if isolated else None
-    mixture = (
-        index.content_readers() if read is None else reduce(Readers.meet, (field.readers for field in read), PUBLIC)
-    )
+    mixture = index.content_readers()
+    if read is not None:
+        mixture = reduce(Readers.meet, (field.readers for field in read), PUBLIC)
     if mixture.public or all(_is_users(item) for item in content):
         return True
     targets = [item for item in leaves if item.spec.role is Role.TARGET]
@@ -92,8 +92,9 @@ def may_flow(
 
 
 def _put_in(content: Sequence[AttributedLeaf], index: AttributionIndex) -> Iterator[Field]:
-    """Yield what an isolated model can have made content of: what it put in by reference, what was extracted for it,
-    and text that stood in the conversation itself.
+    """Yield what an isolated model can have made content of.
+
+    That is what it put in by reference, what was extracted for it, and text that stood in the conversation itself.
     """
     for item in content:
         yield from (origin.field for origin in item.attribution.origins if origin.match is MatchKind.REFERENCE)
@@ -149,13 +150,15 @@ def foreign_links(
 ) -> Iterator[Link]:
     """Yield the links and addresses inside content that neither the user nor a trusted field named.
 
-    A link to a host of the deployer's own domain is at home; one that nobody wrote (the model composed it) is foreign.
+    A link to a host of the deployer's own domain is at home, unless it loads by itself and carries a query: that is how
+    a proxy is used. One that nobody wrote (the model composed it) is foreign.
     """
     for item in items:
         if item.authority_bearing or not isinstance(item.leaf.value, str):
             continue
         for link in links(item.leaf.value):
-            if link.host is not None and link.host in {name.casefold() for name in principal.domain}:
+            at_home = link.host is not None and link.host in {name.casefold() for name in principal.domain}
+            if at_home and not (link.auto_fetch and "?" in link.target):
                 continue
             spec = ArgumentSpec(role=Role.SELECTOR, kind=link.kind)  # to mention it is enough, it is not written to
             origins = index.attribute(link.target, link.kind).origins

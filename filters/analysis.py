@@ -26,6 +26,8 @@ _ENCODED: Final = re.compile(rf"[A-Za-z0-9+/_-]{{16,{_MAX_ENCODED}}}={{0,2}}")
 _MIN_DECODED: Final = 6
 # Longest text that is compared as one value, in characters: the longest URL that clients accept.
 _MAX_VALUE: Final = 2048
+_TAG_BASE: Final = 0xE0000
+_TAGS: Final = range(0xE0020, 0xE007F)
 _BULLET: Final = re.compile(r"\s*(?:[-*•]\s+|\d{1,3}[.)]\s+)?")
 _FIELD_LABEL: Final = re.compile(r"[^:\n]{1,80}:\s+")
 
@@ -105,6 +107,9 @@ def decoded_views(value: str) -> Iterator[str]:
 
 
 def _hidden(text: str) -> Iterator[str]:
+    """Yield what a text says to a machine and not to a person: encoded stretches, and letters written as tags."""
+    if not text.isascii() and (tagged := "".join(chr(ord(char) - _TAG_BASE) for char in text if ord(char) in _TAGS)):
+        yield tagged
     for match in _ENCODED.finditer(text):
         if hidden := _from_base64(match[0]):
             yield hidden

@@ -193,6 +193,8 @@ class AttributionIndex:
         self._analyses.append(analysis)
         for kind, form, start, end in analysis.entities:
             self._forms[kind, form].append((number, start, end, False))
+            if kind == "url" and (host := canonical("host", form)):
+                self._forms["host", host].append((number, start, end, False))
         if field.record:
             if field.record not in self._records:
                 self._listings[_listing(field.record)].append(field.record)
@@ -215,9 +217,7 @@ class AttributionIndex:
         family = kind.partition(":")[0]
         if form := words(value):
             yield from self._forms.get(("text", form), ())
-        if family == "host" and (host := canonical(family, value)):
-            yield from self._forms.get(("url", f"//{host}"), ())
-        elif family not in PLAIN and (special := canonical(family, value)):
+        if family not in PLAIN and (special := canonical(family, value)):
             yield from self._forms.get((family, special), ())
 
     def _phrase(self, value: str) -> Iterator[_Hit]:

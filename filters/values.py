@@ -126,6 +126,11 @@ def url_host(text: str) -> str | None:
     return form.partition("//")[2].split("/", 1)[0].split("?", 1)[0].split("#", 1)[0] if form else None
 
 
+def _host(text: str) -> str | None:
+    """Return a host, also of a whole URL: a value that says where is the same with the path it was read from."""
+    return url_host(text) if "//" in text else canonical_host(text)
+
+
 def _account(text: str) -> str | None:
     """Return an account number without blanks and hyphens; a name of a payee is compared as the words it is."""
     form = re.sub(r"[ -]", "", text).upper()
@@ -191,7 +196,7 @@ def _date(text: str) -> str | None:
 _MAKERS: Final[dict[str, Callable[[str], str | None]]] = {
     "email": _email,
     "url": _url,
-    "host": canonical_host,
+    "host": _host,
     "account": _account,
     "phone": _phone,
     "number": _number,

@@ -13,6 +13,9 @@ from checkvalve.filters.origins import Field
 EXTRACTION: Final = "reader/extraction"
 """The tool whose results the reader's answers count as: nobody declares it, so it is never trusted."""
 
+PASTED: Final = "conversation/pasted"
+"""The tool whose results the quoted and pasted parts of a user's messages count as."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:

@@ -15,7 +15,8 @@ from checkvalve.approvals.outcome import NOT_KEPT, Outcome
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.filters.labels import user_label
 from checkvalve.filters.strictjson import JSON
-from checkvalve.graphs.calls import Call
+from checkvalve.filters.words import own_parts
+from checkvalve.graphs.calls import PASTED, Call
 from checkvalve.graphs.codes import BY_STATE, REMEDIES
 from checkvalve.graphs.contents import MESSAGE
 from checkvalve.graphs.desk import Desk, Thread, agent_of, nested_run, thread_of
@@ -85,6 +86,14 @@ class IngestNode:
             return refused(code, REMEDIES[code])
         return refused(code, REMEDIES[code], detail=self._store(thread, book, call, [said], declared=False))
 
+    def _show_message(self, thread: Thread, book: Book, key: str, text: str, log: list[JsonObject]) -> None:
+        """Show the user's own words as they are, and what was quoted or pasted into them as a reference."""
+        parts = {own: "\n".join(line for line in part.split("\n") if line.strip(" `~\t")) for part, own in own_parts(text)}
+        log.append(said_by_user(parts.get(True, "")))
+        if pasted := parts.get(False, ""):
+            shown = self._store(thread, book, Call(PASTED, {}, f"pasted:{key}"), [pasted], declared=False)
+            log.append(observed("", {"status": "pasted", "reference": shown}))
+
     @staticmethod
     def _store(thread: Thread, book: Book, call: Call, values: Sequence[JSON], *, declared: bool) -> dict[str, JSON]:
         parts = []
@@ -110,7 +119,7 @@ class IngestNode:
         seen = state.get("messages", len(messages) - 1 if nested_run() else 0)  # a node looks at its own task only
         for number, (key, text) in enumerate(messages[seen:], seen + 1):
             thread.session.user_words(text, key=f"words:{key}")
-            log.append(said_by_user(text))
+            self._show_message(thread, book, key, text, log)
             emit(TaskStarted(thread_of(state), agent_of(state), number))
         return {"messages": len(messages), **(_floor(state) if len(messages) > seen else {})}
 
