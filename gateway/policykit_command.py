@@ -23,6 +23,7 @@ from checkvalve.approvals.kit_rules import lint_policy
 from checkvalve.approvals.kit_schemas import ToolSchema, read_tools
 from checkvalve.approvals.policy import MAX_POLICY_BYTES
 from checkvalve.approvals.strictyaml import MAX_YAML_BYTES
+from checkvalve.gateway import policykit_explain
 from checkvalve.gateway.logs import printable
 from checkvalve.gateway.policykit_cases import cases_beside, parts_for, read_cases, read_document
 from checkvalve.gateway.settings import LoadedSettings
@@ -35,9 +36,10 @@ _NO = 1  # a clear no
 _LINE = 2_000
 
 
-def register(policy: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:  # noqa: ARG001
+def register(policy: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
     """Add the commands of the kit to ``checkvalve policy``."""
     policy.command("lint")(lint)
+    policy.command("explain")(policykit_explain.command(loaded))
 
 
 def say(text: str) -> None:

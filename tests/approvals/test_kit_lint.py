@@ -226,7 +226,7 @@ def test_a_policy_that_does_not_load_is_a_finding() -> None:
 
 
 def test_formulas_agree_with_cedar_on_examples() -> None:
-    from checkvalve.approvals.policy import load_policy
+    from checkvalve.approvals.policy import Fact, load_policy
 
     policy = load_policy()
     for action in ACTIONS:
@@ -236,6 +236,6 @@ def test_formulas_agree_with_cedar_on_examples() -> None:
             if not isinstance(found, dict):
                 assert can_be(formula) is False
                 continue
-            facts = {**GOOD, "profile": "strict", "leaves_domain": False, "reversible": False, **found}
+            facts: dict[str, Fact] = {**GOOD, "profile": "strict", "leaves_domain": False, "reversible": False, **found}
             if verdict != "deny" or found:
                 assert policy.evaluate(action, facts).decision == verdict, (action, verdict, found)

@@ -4,30 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from checkvalve.gateway import cli
-
-
-class Terminal:
-    """Runs one command and keeps what it printed."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        self._capsys = capsys
-        self._monkeypatch = monkeypatch
-
-    def __call__(self, *words: object) -> tuple[int, str, str]:
-        self._monkeypatch.setattr("sys.argv", ["checkvalve", *map(str, words)])
-        code = cli.run(cli.app)
-        shown = self._capsys.readouterr()
-        return code, shown.out, shown.err
-
-    def json(self, *words: object) -> tuple[int, Any]:
-        code, out, err = self(*words, "--json")
-        assert not err, err
-        return code, json.loads(out)
+from tests.gateway.terminal import Terminal
 
 
 @pytest.fixture
