@@ -90,7 +90,9 @@ class Executor:
             self._step("claimed")
             value = await effect(claim.args(), claim.key)  # 5
             self._step("effect_done")
-        except BaseException as error:  # noqa: BLE001  # whatever ended it, it may have begun
+        except Exception as error:  # noqa: BLE001  # whatever ended it, it may have begun
+            return await asyncio.to_thread(self._failed, claim, error)
+        except BaseException as error:  # noqa: BLE001  # cancelled: nothing may be awaited any more
             return self._failed(claim, error)
         return await asyncio.to_thread(self._succeeded, claim, value)  # 6
 
