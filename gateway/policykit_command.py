@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.resources
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,59 +20,23 @@ from checkvalve.approvals.kit_cedar import read_formulas
 from checkvalve.approvals.kit_findings import Finding
 from checkvalve.approvals.kit_lint import lint_manifest
 from checkvalve.approvals.kit_rules import lint_policy
-from checkvalve.approvals.kit_schemas import ToolSchema, read_tools
 from checkvalve.approvals.policy import MAX_POLICY_BYTES
-from checkvalve.approvals.strictyaml import MAX_YAML_BYTES
-from checkvalve.gateway import policykit_explain
-from checkvalve.gateway.logs import printable
-from checkvalve.gateway.policykit_cases import cases_beside, parts_for, read_cases, read_document
+from checkvalve.gateway import policykit_explain, policykit_write
+from checkvalve.gateway.policykit_cases import cases_beside, parts_for, read_cases
+from checkvalve.gateway.policykit_terminal import AsJson, finish, say, text_of, tools_of
 from checkvalve.gateway.settings import LoadedSettings
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Tools = Annotated[
     Path | None, typer.Option("--tools", help="Tool schemas: MCP `tools/list`, OpenAI tools or OpenAPI (JSON, YAML).")
 ]
-_NO = 1  # a clear no
-_LINE = 2_000
 
 
 def register(policy: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
     """Add the commands of the kit to ``checkvalve policy``."""
     policy.command("lint")(lint)
+    policy.command("draft")(policykit_write.draft_)
+    policy.command("pin")(policykit_write.pin)
     policy.command("explain")(policykit_explain.command(loaded))
-
-
-def say(text: str) -> None:
-    """Print one line that may repeat words of a file: nothing in it can move a terminal."""
-    typer.echo(printable(text, _LINE))
-
-
-def finish(*, good: bool) -> None:
-    """End with the exit code of a clear no, unless all is good."""
-    if not good:
-        raise typer.Exit(_NO)
-
-
-def text_of(path: Path, limit: int = MAX_YAML_BYTES) -> str:
-    """Return the text of a file that a person names.
-
-    Raises:
-        ConfigError: it cannot be read as UTF-8, or is too large.
-    """
-    try:
-        with path.open("rb") as file:
-            content = file.read(limit + 1)
-        if len(content) > limit:
-            raise ConfigError(f"larger than {limit} bytes", file=str(path), remedy="split it")
-        return content.decode("utf-8-sig")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8, or not a usable path"
-        raise ConfigError(f"cannot be read: {reason}", file=str(path), remedy="give a readable file") from None
-
-
-def tools_of(path: Path | None) -> Sequence[ToolSchema]:
-    """Return the tool schemas in a file; none without a file."""
-    return () if path is None else read_tools(read_document(path), str(path))
 
 
 def lint(

@@ -60,3 +60,47 @@ def test_lint_of_a_file_that_is_not_there(terminal: Terminal, tmp_path: Path) ->
     code, _, err = terminal("policy", "lint", tmp_path / "none.yaml")
     assert code == 2
     assert "cannot be read" in err
+
+
+TOOLS = {"tools": [{"name": "send_mail", "inputSchema": {"type": "object", "properties": {"to": {"type": "string"}}}}]}
+
+
+def test_a_draft_is_printed_or_written_once(terminal: Terminal, tmp_path: Path) -> None:
+    tools, out = write(tmp_path / "t.json", json.dumps(TOOLS)), tmp_path / "m.yaml"
+    code, text, _ = terminal("policy", "draft", tools)
+    assert (code, "effect: send  # high" in text) == (0, True)
+    assert terminal("policy", "draft", tools, "--out", out)[0] == 0
+    assert out.read_text() == text
+    assert terminal("policy", "draft", tools, "--out", out)[0] == 2
+    assert terminal("policy", "draft", tools, "--out", out, "--force", "--name", "other")[0] == 0
+    assert "name: other" in out.read_text()
+    assert terminal("policy", "draft")[0] == 2
+    assert terminal("policy", "draft", tools, tools)[0] == 2
+    assert terminal("policy", "draft", tools, "--out", tmp_path / "none" / "m.yaml")[0] == 2
+
+
+def test_langchain_tools_are_drafted_and_pinned(terminal: Terminal, tmp_path: Path) -> None:
+    code = "from langchain_core.tools import tool\n\n\n@tool\ndef send_mail(to: str, body: str) -> str:\n"
+    file = write(tmp_path / "mytools.py", code + '    """Send a mail."""\n    return ""\n')
+    out = tmp_path / "m.yaml"
+    assert terminal("policy", "draft", "--langchain", file, "--out", out)[0] == 0
+    assert "body: {role: content}" in out.read_text()
+    assert terminal("policy", "pin", out, "--langchain", file, "--write")[0] == 0
+    assert terminal("policy", "pin", out, "--langchain", file)[0] == 0
+
+
+def test_pin_says_what_changed_and_writes_when_told(terminal: Terminal, tmp_path: Path) -> None:
+    tools, out = write(tmp_path / "t.json", json.dumps(TOOLS)), tmp_path / "m.yaml"
+    terminal("policy", "draft", tools, "--out", out)
+    before = out.read_text()
+    code, shown, _ = terminal("policy", "pin", out, "--tools", tools)
+    assert (code, "send_mail: pinned" in shown, out.read_text() == before) == (1, True, True)
+    assert terminal("policy", "pin", out, "--tools", tools, "--write")[0] == 0
+    assert terminal("policy", "pin", out, "--tools", tools)[0] == 0
+    changed = write(tmp_path / "n.json", json.dumps(TOOLS).replace('"to"', '"whom"'))
+    code, shown, _ = terminal("policy", "pin", out, "--tools", changed, "--before", tools)
+    assert code == 1
+    assert 'meaning: properties.whom: new, {"type": "string"}' in shown
+    found = terminal.json("policy", "pin", out, "--tools", changed)[1]
+    assert found[0]["state"] == "changed"
+    assert terminal("policy", "pin", out)[0] == 2
