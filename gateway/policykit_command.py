@@ -6,11 +6,10 @@ that fails, a decision that changes), 2 that there was nothing to judge.
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -21,9 +20,9 @@ from checkvalve.approvals.kit_findings import Finding
 from checkvalve.approvals.kit_lint import lint_manifest
 from checkvalve.approvals.kit_rules import lint_policy
 from checkvalve.approvals.policy import MAX_POLICY_BYTES
-from checkvalve.gateway import policykit_explain, policykit_write
+from checkvalve.gateway import policykit_explain, policykit_run, policykit_write
 from checkvalve.gateway.policykit_cases import cases_beside, parts_for, read_cases
-from checkvalve.gateway.policykit_terminal import AsJson, finish, say, text_of, tools_of
+from checkvalve.gateway.policykit_terminal import AsJson, finish, packaged, say, text_of, tools_of
 from checkvalve.gateway.settings import LoadedSettings
 
 Tools = Annotated[
@@ -36,6 +35,8 @@ def register(policy: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
     policy.command("lint")(lint)
     policy.command("draft")(policykit_write.draft_)
     policy.command("pin")(policykit_write.pin)
+    policy.command("test")(policykit_run.run_cases)
+    policy.command("simulate")(policykit_run.simulate)
     policy.command("explain")(policykit_explain.command(loaded))
 
 
@@ -53,10 +54,9 @@ def lint(
     """Find what is wrong in manifests and policies that load all the same."""
     schemas = tools_of(tools)
     found: list[Finding] = []
-    schema = importlib.resources.files("checkvalve.approvals").joinpath("default.cedarschema").read_text("utf-8")
-    packaged = importlib.resources.files("checkvalve.approvals").joinpath("default.cedar")
+    schema = packaged("default.cedarschema")
     if not files:
-        found = lint_policy(packaged.read_text("utf-8"), schema, "default.cedar", _negative(None, cases))
+        found = lint_policy(packaged("default.cedar"), schema, "default.cedar", _negative(None, cases))
     for file in files or ():
         if file.suffix == ".cedar":
             found += lint_policy(text_of(file, MAX_POLICY_BYTES), schema, str(file), _negative(file, cases))
@@ -83,7 +83,6 @@ def _negative(policy: Path | None, cases: Path | None) -> list[str] | None:
         manifest, rules, _ = parts_for(file, None, policy)
     except ConfigError:
         return []
-    packaged = importlib.resources.files("checkvalve.approvals").joinpath("default.cedar")
-    text = packaged.read_text("utf-8") if policy is None else text_of(policy, MAX_POLICY_BYTES)
-    formulas: Any = read_formulas(text, str(policy or "default.cedar"))
+    text = packaged("default.cedar") if policy is None else text_of(policy, MAX_POLICY_BYTES)
+    formulas = read_formulas(text, str(policy or "default.cedar"))
     return negative_tests(formulas, file.run(manifest, rules, file.profile))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.resources
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
@@ -45,6 +46,11 @@ def text_of(path: Path, limit: int = MAX_YAML_BYTES) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8, or not a usable path"
         raise ConfigError(f"cannot be read: {reason}", file=str(path), remedy="give a readable file") from None
+
+
+def packaged(name: str) -> str:
+    """Return the text of a file that ships with the package, such as the default policy."""
+    return importlib.resources.files("checkvalve.approvals").joinpath(name).read_text("utf-8")
 
 
 def tools_of(path: Path | None) -> Sequence[ToolSchema]:
