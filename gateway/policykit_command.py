@@ -20,7 +20,7 @@ from checkvalve.approvals.kit_findings import Finding
 from checkvalve.approvals.kit_lint import lint_manifest
 from checkvalve.approvals.kit_rules import lint_policy
 from checkvalve.approvals.policy import MAX_POLICY_BYTES
-from checkvalve.gateway import policykit_explain, policykit_run, policykit_write
+from checkvalve.gateway import policykit_explain, policykit_replay, policykit_run, policykit_write
 from checkvalve.gateway.policykit_cases import cases_beside, parts_for, read_cases
 from checkvalve.gateway.policykit_terminal import AsJson, finish, packaged, say, text_of, tools_of
 from checkvalve.gateway.settings import LoadedSettings
@@ -37,6 +37,8 @@ def register(policy: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
     policy.command("pin")(policykit_write.pin)
     policy.command("test")(policykit_run.run_cases)
     policy.command("simulate")(policykit_run.simulate)
+    policy.command("diff")(policykit_replay.diff_command(loaded))
+    policy.command("replay")(policykit_replay.replay_command(loaded))
     policy.command("explain")(policykit_explain.command(loaded))
 
 
