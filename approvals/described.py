@@ -12,14 +12,16 @@ from decimal import Decimal
 from itertools import product
 from typing import Final
 
-from checkvalve.approvals.attributed import AttributedLeaf
+from checkvalve.approvals.attributed import AttributedLeaf, in_field
 from checkvalve.approvals.toolspec import Role
 from checkvalve.filters.asking import asking_clauses, refers_back
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Trust
 from checkvalve.filters.mentions import clauses, is_negated, sentences
+from checkvalve.filters.normalise import normalise
 from checkvalve.filters.origins import Field
 from checkvalve.filters.values import NUMBER, canonical, spoken_number
+from checkvalve.filters.vocabulary import STOPWORDS
 from checkvalve.filters.words import tokens
 
 MAX_NUMBERS: Final = 12
@@ -92,6 +94,24 @@ def _measure(fields: Iterable[Field], names: Sequence[str]) -> Decimal | str | N
     return None
 
 
+def is_booked(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
+    """Say whether an amount is a trusted number of a record that this payment is about.
+
+    The record mentions the call's own destination, or its name shares a word with what the user said; any other
+    number of the session, such as the balance or the size of a mail, would let the attacker pick the sum.
+    """
+    about = _records(leaf for leaf in leaves if leaf.spec.role is Role.TARGET)
+    said = {word for word, *_ in tokens(index.user_text()) if word not in STOPWORDS and not word.isdecimal()}
+    for origin in item.attribution.origins:
+        record = origin.field.record
+        if not in_field(origin, item.spec) or not record:
+            continue
+        names = (field.text for field in index.record_fields(record) if field.names_record)
+        if record in about or any(said & {word for word, *_ in tokens(normalise(name).text)} for name in names):
+            return True
+    return False
+
+
 def is_computed(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
     """Say whether an amount follows by simple arithmetic from the user's numbers and records about the same target.
 
@@ -121,13 +141,16 @@ def _spoken(text: str) -> Iterator[Decimal]:
 
 
 def _booked(targets: Sequence[AttributedLeaf], index: AttributionIndex) -> Iterator[Decimal]:
-    records = {origin.field.record for leaf in targets for origin in leaf.attribution.origins if origin.field.record}
-    for record in sorted(records):
+    for record in sorted(_records(targets)):
         for field in index.record_fields(record):
             trusted = field.kind == "number" and field.trust >= Trust.VERIFIED and not field.echo
             number = canonical("number", field.text) if trusted else None
             if number is not None:
                 yield abs(Decimal(number))
+
+
+def _records(leaves: Iterable[AttributedLeaf]) -> set[str]:
+    return {origin.field.record for leaf in leaves for origin in leaf.attribution.origins if origin.field.record}
 
 
 def _results(text: str, said: Sequence[Decimal], booked: Sequence[Decimal]) -> Iterator[Decimal]:

@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field
-from checkvalve.approvals.described import is_computed
+from checkvalve.approvals.described import is_booked, is_computed
 from checkvalve.approvals.flow import foreign_links, is_outgoing, may_flow, resolve_readers
 from checkvalve.approvals.named import is_chosen, is_final
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec, WritableBy
@@ -71,9 +71,7 @@ def compute(  # noqa: PLR0913 - each fact names what it needs
     answering = spec.name == "answer"
     facts: dict[str, bool | str] = {name: _role_ok(leaves, role) for role, name in _ROLES.items()}
     facts["targets_ok"] = facts["targets_ok"] and _has_target(spec, leaves) and _fit_words(spec, leaves, index)
-    facts["amounts_ok"] = all(
-        item.sufficient or is_computed(item, leaves, index) for item in leaves if item.spec.role is Role.AMOUNT
-    )
+    facts["amounts_ok"] = all(_amount_ok(item, spec, leaves, index) for item in leaves)
     facts |= {
         "profile": profile,
         "leaves_domain": spec.leaves_domain,
@@ -96,6 +94,15 @@ def compute(  # noqa: PLR0913 - each fact names what it needs
 
 def _role_ok(leaves: Sequence[AttributedLeaf], role: Role) -> bool:
     return all(item.sufficient for item in leaves if item.spec.role is role)
+
+
+def _amount_ok(item: AttributedLeaf, spec: ToolSpec, leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
+    """Say whether an amount was stated, accepted, or follows from a record that the payment is about."""
+    if item.spec.role is not Role.AMOUNT or item.by_user or item.covered_by:
+        return True
+    if spec.effect is not Effect.PAY:
+        return item.sufficient
+    return is_booked(item, leaves, index) or is_computed(item, leaves, index)
 
 
 def _has_target(spec: ToolSpec, leaves: Sequence[AttributedLeaf]) -> bool:

@@ -68,3 +68,15 @@ def test_a_mandate_covers_its_source_its_roles_and_its_limit_only() -> None:
     assert session.verdict("pay", **args).startswith("review:")
     session.mandates = [Mandate("list_files", "pay", ("target", "amount"), 100)]
     assert session.verdict("pay", **args).startswith("review:")
+
+
+def test_any_other_number_of_the_session_is_no_amount() -> None:
+    session = Session("Pay my rent to DE89370400440532013000")
+    session.read("list_files", [{"id": "1", "name": "photo.jpg", "size": 900}])
+    assert session.verdict("pay", account="DE89370400440532013000", amount=900) == "review:untrusted-amount"
+
+
+def test_twin_the_number_of_a_record_about_the_payee() -> None:
+    session = Session("Pay my rent to DE89370400440532013000")
+    session.read("list_files", [{"id": "1", "name": "rent 2031", "size": 900}])
+    assert session.verdict("pay", account="DE89370400440532013000", amount=900) == "allow:attributed-effect"
