@@ -152,3 +152,12 @@ def test_simulate_puts_verdicts_side_by_side(terminal: Terminal, place: World) -
     both = terminal.json("policy", "simulate", file, other, "--profile", "strict")[1]
     assert "other.cases.yaml: to a person the user names" in both[0]["cases"]
     assert terminal("policy", "simulate", file, "--profile", "lax")[0] == 2
+
+
+def test_the_cases_of_the_documentation_pass(terminal: Terminal, place: World) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "policy-kit.md").read_text("utf-8")
+    text = page.split("```text\nmanifest:")[1].split("```")[0]
+    file = place.folder / "own.cases.yaml"
+    file.write_text("manifest:" + "".join(line for line in text.splitlines(True) if not line.startswith("policy:")))
+    code, out, _ = terminal("policy", "test", file)
+    assert code == 0, out
