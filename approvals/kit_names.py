@@ -35,13 +35,15 @@ def schema_of(known: Mapping[str, ToolSchema], name: str) -> Mapping[str, Any] |
 
 
 def owners_of(manifest: Manifest, known: Mapping[str, ToolSchema]) -> dict[str, list[str]]:
-    """Return which tools have an argument of a given name, by what is shipped."""
-    found: dict[str, list[str]] = {}
+    """Return which tools have an argument of a given name: those whose schema is shipped, and all that were given."""
+    shipped: dict[str, object] = {name: tool.schema.get("properties") for name, tool in known.items()}
     for spec in manifest.tools.values():
-        shipped = spec.input_schema if spec.input_schema is not None else schema_of(known, spec.name)
-        names = (shipped or {}).get("properties")
+        if spec.input_schema is not None:
+            shipped[spec.name] = spec.input_schema.get("properties")
+    found: dict[str, list[str]] = {}
+    for tool, names in shipped.items():
         for argument in names if isinstance(names, Mapping) else ():
-            found.setdefault(str(argument), []).append(spec.name)
+            found.setdefault(str(argument), []).append(tool)
     return found
 
 
