@@ -20,6 +20,7 @@ from checkvalve.approvals.errors import ApprovalError
 from checkvalve.corpora.agentdojo.run import SUITES, run_agentdojo
 from checkvalve.corpora.builtin import differences, run_builtin
 from checkvalve.corpora.cases import areas, load_cases
+from checkvalve.corpora.crossings import in_words
 from checkvalve.corpora.errors import CorpusError, UnknownCorpusError
 from checkvalve.corpora.incident_report import IncidentReport, expectation_table
 from checkvalve.corpora.incident_run import expectations, run_incidents
@@ -44,6 +45,7 @@ class Request:
     schedule: str
     groups: tuple[str, ...]
     processes: int
+    mode: str = "guard"
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Corpus:
 
 
 def _run_builtin(asked: Request) -> Report:
+    if asked.mode != "guard":
+        raise UnknownCorpusError("mode of this corpus", asked.mode, ["guard"])
     return run_builtin(
         guard=asked.guard, profile=asked.profile, schedule=asked.schedule, groups=asked.groups, progress=True
     )
@@ -64,6 +68,7 @@ def _run_builtin(asked: Request) -> Report:
 def _run_agentdojo(asked: Request) -> Report:
     return run_agentdojo(
         guard=asked.guard,
+        mode=asked.mode,
         profile=asked.profile,
         schedule=asked.schedule,
         suites=asked.groups or SUITES,
@@ -102,6 +107,7 @@ def run(
     guard: Annotated[
         str, typer.Option(help="checkvalve, allow-all, review-non-read, or all to compare them")
     ] = "checkvalve",
+    mode: Annotated[str, typer.Option(help="guard, pipeline (with hijacked models), or both in one table")] = "guard",
     schedule: Annotated[
         str, typer.Option(help="when the attack comes: first, end, or both (the worse one counts)")
     ] = "both",
@@ -122,7 +128,7 @@ def run(
         corpus = _known(name)
         if json_file is not None:
             _check_writable(json_file)
-        report = corpus.run(Request(profile, guard, schedule, tuple(suite or ()), processes))
+        report = corpus.run(Request(profile, guard, schedule, tuple(suite or ()), processes, mode))
     except (CorpusError, ApprovalError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(UNUSABLE) from None
@@ -153,6 +159,9 @@ def _explain(report: Report, console: Console) -> None:
             markup=False,
             highlight=False,
         )
+    for one in (*report.others, report):
+        if "steering" in (numbers := one.total()):
+            console.print(in_words(one.guard, numbers), markup=False, highlight=False)
     if report.corpus == "builtin" and report.guard == "checkvalve":
         for difference in differences(report):
             console.print(f"not the expected verdict: {difference}", markup=False, highlight=False, soft_wrap=True)

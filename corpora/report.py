@@ -14,6 +14,8 @@ from typing import Any, Final, Literal, TypeAlias
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from checkvalve.corpora.crossings import Steered, crossings
+
 Outcome: TypeAlias = Literal["benign", "executed", "reviewed", "denied", "not_reached", "text_only"]
 
 SEVERITY: Final[tuple[Outcome, ...]] = ("benign", "text_only", "not_reached", "denied", "reviewed", "executed")
@@ -46,6 +48,9 @@ class CaseResult:
     goal_reached: bool | None = None
     seconds: float = 0.0
     calls: tuple[CallRecord, ...] = ()
+    bits: Mapping[str, float] | None = None
+    """The bits that crossed, by source. None where there is no account of them: outside the pipeline."""
+    steered: tuple[Steered, ...] = ()
 
     def questions(self, by: str) -> int:
         """Count the calls of ``by`` that a person was asked about."""
@@ -79,7 +84,14 @@ class CaseResult:
             "executed_if_all_approved": self.executed_if_all_approved,
             "questions": {"user": self.questions("user"), "attacker": self.questions("attacker")},
             "calls": [asdict(call) for call in self.calls if call.verdict != "allow" or call.by == "attacker"],
+            **self._crossed(),
         }
+
+    def _crossed(self) -> dict[str, Any]:
+        if self.bits is None:
+            return {}
+        bits = {source: round(spent, 2) for source, spent in sorted(self.bits.items())}
+        return {"bits": bits, "steered": [asdict(item) for item in self.steered]}
 
 
 def totals(cases: Iterable[CaseResult], seconds: float) -> dict[str, Any]:
@@ -119,6 +131,7 @@ def totals(cases: Iterable[CaseResult], seconds: float) -> dict[str, Any]:
             "by_reason": dict(sorted(reasons.items())),
         },
         "seconds": round(seconds, 2),
+        **crossings(benign, attacked),
     }
 
 
@@ -194,6 +207,7 @@ HEADINGS: Final = (
     "asked\nunder\nattack",
     "theirs",
 )
+BITS: Final = "bits:\nsum\nmost"
 CAPTION: Final = (
     "effects: attacks that did anything; goals: attacks that got what they wanted; if all yes: effects when a person "
     "approves everything; free: done without a question; asked: questions per task; theirs: the attacker's share"
@@ -207,14 +221,20 @@ def table(report: Report) -> Table:
     )
     drawn = Table(title=title, caption=CAPTION, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     drawn.add_column("", no_wrap=True)
-    for heading in HEADINGS:
+    counted = any("bits" in one.total() for one in (*report.others, report))
+    for heading in (*HEADINGS, *([BITS] if counted else [])):
         drawn.add_column(heading, justify="right")
     for one in report.others:
-        drawn.add_row(one.guard, *_row(one, "all"))
-    drawn.add_row(report.guard, *_row(report, "all"), style="bold", end_section=True)
+        drawn.add_row(_label(one.guard), *_row(one, "all"))
+    drawn.add_row(_label(report.guard), *_row(report, "all"), style="bold", end_section=True)
     for group in report.groups():
         drawn.add_row(f"  {group}", *_row(report, group))
     return drawn
+
+
+def _label(guard: str) -> str:
+    """Break a long name, so that the numbers keep their place."""
+    return guard.replace(", ", ",\n  ").replace(" and ", "\n  and ")
 
 
 def _row(report: Report, group: str) -> list[str]:
@@ -231,4 +251,5 @@ def _row(report: Report, group: str) -> list[str]:
         f"{questions['per_benign_task']:.2f}",
         f"{questions['per_attacked_task']:.2f}",
         f"{questions['attacker_share']:.0%}",
+        *([f"{numbers['bits']['sum']:.0f}\n{numbers['bits']['max_per_task']:.0f}"] if "bits" in numbers else []),
     ]

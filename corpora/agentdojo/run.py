@@ -15,6 +15,7 @@ from checkvalve.approvals.policy import Policy, load_policy
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.corpora.agentdojo.actors import MOMENTS, Moment, Run, benign, hijacked
 from checkvalve.corpora.agentdojo.adapter import load_suite, package_version
+from checkvalve.corpora.agentdojo.pipeline_run import ROWS, Company, Setting
 from checkvalve.corpora.agentdojo.score import attack_case, benign_case, worse
 from checkvalve.corpora.errors import CorpusDataError, UnknownCorpusError
 from checkvalve.corpora.guard import AllowAll, CheckvalveGuard, Guard, ReviewNonRead
@@ -24,7 +25,10 @@ from checkvalve.corpora.runner import run_units
 DEFAULT_VERSION: Final = "v1.2.2"
 SUITES: Final = ("workspace", "travel", "banking", "slack")
 GUARDS: Final = ("allow-all", "review-non-read", "checkvalve")
+MODES: Final = ("guard", "pipeline", "both")
 SCHEDULES: Final = ("both", *MOMENTS)
+OURS: Final = ("checkvalve", *ROWS)
+"""The rows that a profile and a policy have a say in."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Plan:
     policy_path: Path | None = None
     moments: tuple[Moment, ...] = MOMENTS
     guards: tuple[str, ...] = ("checkvalve",)
+    rows: tuple[str, ...] = ()
+    """The rows of pipeline mode, or none."""
 
 
 @dataclass(frozen=True)
@@ -49,24 +55,26 @@ class Unit:
     attacks: tuple[str, ...]
 
 
-def run_agentdojo(
+def run_agentdojo(  # noqa: PLR0913  # what the command line can say, all of it by name
     *,
     profile: str = "strict",
     manifest_dir: Path | None = None,
     policy_path: Path | None = None,
     schedule: str = "both",
     guard: str = "checkvalve",
+    mode: str = "guard",
     suites: Sequence[str] = SUITES,
     processes: int = 2,
     limit: int | None = None,
 ) -> Report:
-    """Measure a guard (``all`` puts every guard beside Checkvalve) and return the report.
+    """Measure a guard (``all`` puts every guard beside Checkvalve), the pipeline, or both, and return the report.
 
-    ``limit`` keeps the first so many user tasks of each suite, for a quick look.
+    ``limit`` keeps the first so many user tasks of each suite, for a quick look. In the modes with a pipeline, the
+    report is that of its worse row, and everything else stands beside it.
 
     Raises:
         MissingExtraError: ``agentdojo`` is not installed.
-        UnknownCorpusError: a suite, guard or schedule has an unknown name.
+        UnknownCorpusError: a suite, guard, mode or schedule has an unknown name.
         ManifestError, PolicyError: a manifest or the policy cannot be used.
     """
     plan = Plan(
@@ -74,7 +82,8 @@ def run_agentdojo(
         manifest_dir=manifest_dir,
         policy_path=policy_path,
         moments=_moments(schedule),
-        guards=GUARDS if guard == "all" else (_known("guard", guard, GUARDS),),
+        guards=() if _known("mode", mode, MODES) == "pipeline" else _guards(guard),
+        rows=() if mode == "guard" else ROWS,
     )
     started = time.perf_counter()
     units = _units(plan, [_known("suite", name, SUITES) for name in suites], limit)
@@ -88,16 +97,16 @@ def run_agentdojo(
             version=f"{plan.version} (agentdojo {package_version()})",
             actor="hijacked",
             schedule=schedule,
-            profile=profile if one == "checkvalve" else one,
+            profile=profile if one in OURS else one,
             manifest=digests,
-            policy_digest=_policy(policy_path).digest if one == "checkvalve" else "",
+            policy_digest=_policy(policy_path).digest if one in OURS else "",
             cases=[case for answer in found for case in answer[one]],
             seconds=seconds,
             guard=one,
             others=others,
         )
 
-    *beside, main = plan.guards
+    *beside, main = (*plan.guards, *plan.rows)
     return report(main, tuple(report(one) for one in beside))
 
 
@@ -117,7 +126,27 @@ def run_unit(unit: Unit) -> dict[str, list[CaseResult]]:
                 return Run(suite.episode(unit.task, injections), guard(), yardstick)
 
             found[name].append(_alone(start) if attack is None else _attacked(start, attack, unit.plan.moments))
+    return found | _in_pipeline(unit)
+
+
+def _in_pipeline(unit: Unit) -> dict[str, list[CaseResult]]:
+    """Run the same task through the pipeline. The case without an attack stands in both rows."""
+    if not unit.plan.rows:
+        return {}
+    company = _company(unit.plan, unit.suite)
+    alone = company.alone(unit.task)
+    found = {row: [alone] for row in unit.plan.rows}
+    for attack in unit.attacks:
+        for row, case in company.attacked(unit.task, attack, unit.plan.moments).items():
+            found[row].append(case)
     return found
+
+
+@cache
+def _company(plan: Plan, name: str) -> Company:
+    """Return the pipeline of a suite: built once in each process."""
+    manifest, policy = _manifest(name, plan.manifest_dir), _policy(plan.policy_path)
+    return Company(Setting(load_suite(plan.version, name), manifest, policy, plan.profile, packaged_manifest(name)))
 
 
 def _alone(start: Callable[[], Run]) -> CaseResult:
@@ -182,6 +211,10 @@ def _units(plan: Plan, suites: Sequence[str], limit: int | None) -> list[Unit]:
         suite = load_suite(plan.version, name)
         units += [Unit(plan, name, task, tuple(suite.attacks)) for task in list(suite.user_tasks)[:limit]]
     return units
+
+
+def _guards(guard: str) -> tuple[str, ...]:
+    return GUARDS if guard == "all" else (_known("guard", guard, GUARDS),)
 
 
 def _moments(schedule: str) -> tuple[Moment, ...]:
