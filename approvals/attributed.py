@@ -22,7 +22,7 @@ from checkvalve.filters.labels import Authority, Trust
 from checkvalve.filters.mentions import has_currency
 from checkvalve.filters.normalise import normalise
 from checkvalve.filters.origins import Attribution, Field, MatchKind, Origin
-from checkvalve.filters.values import canonical
+from checkvalve.filters.values import canonical, spoken_number
 from checkvalve.filters.words import is_evidence, tokens
 
 UNDECLARED_ARGUMENT: Final = ArgumentSpec()
@@ -180,8 +180,11 @@ def _introduces(before: str) -> bool:
 
 def _is_amount(origin: Origin) -> bool:
     seen = origin.mention
-    if seen is None or seen.currency:
-        return seen is not None
+    said = origin.field.text.encode()[origin.span[0] : origin.span[1]].decode("utf-8", "replace")
+    if seen is None or spoken_number(said) is None:
+        return False
+    if seen.currency:
+        return True
     return not seen.numbered and not has_currency(normalise(origin.field.text).text)
 
 

@@ -157,6 +157,8 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
     answer = context.policy.evaluate(action, facts)
     # 6.
     verdict = tighten(_verdict(answer), context.detectors, request, leaves)
+    if isinstance(verdict, Review) and not context.index.user_text():
+        verdict = Review(verdict.rule, "no-user-words", remedy_for("no-user-words"))
     if isinstance(verdict, Review) and context.questions_so_far >= MAX_QUESTIONS:
         verdict = Deny("queue-flooded", "queue-flooded", remedy_for("queue-flooded"))
     # 7.

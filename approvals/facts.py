@@ -171,14 +171,16 @@ def _within_limits(spec: ToolSpec, leaves: Sequence[AttributedLeaf], calls_so_fa
 
 
 def _egress_ok(spec: ToolSpec, leaves: Sequence[AttributedLeaf]) -> bool:
+    """Say whether every address in a call is on the tool's list: each destination, and whatever looks like a link."""
     if not spec.egress:
         return True
-    urls = [
-        url_host(str(item.leaf.value))
-        for item in leaves
-        if item.spec.role is Role.TARGET and item.spec.kind in {"url", "host"}
-    ]
-    return all(host in {name.casefold() for name in spec.egress} for host in urls)
+    listed = {name.casefold() for name in spec.egress}
+    for item in leaves:
+        text = str(item.leaf.value)
+        address = item.spec.kind in {"url", "host"} or (item.authority_bearing and "//" in text)
+        if (address or item.spec.role is Role.TARGET) and url_host(text) not in listed:
+            return False
+    return True
 
 
 def _is_protected(item: AttributedLeaf, protected: Sequence[str]) -> bool:

@@ -7,9 +7,11 @@ argument a target, every result field written by outsiders and private). Loading
 from __future__ import annotations
 
 import enum
-from typing import Annotated, Literal
+import re
+from difflib import get_close_matches
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 
 class Effect(enum.StrEnum):
@@ -60,12 +62,27 @@ class _Strict(BaseModel):
 
 Identifier = Annotated[str, Field(min_length=1, max_length=200)]
 
+KINDS: Final = ("email", "url", "host", "account", "phone", "path", "channel", "user", "name", "date", "number", "text")
+"""Kinds of values; beside these there is ``id:TYPE`` for the ids of records."""
+
+
+def _known_kind(kind: str) -> str:
+    """Refuse a kind nobody compares by: it would look declared and be nothing."""
+    if kind in KINDS or re.fullmatch(r"id:[A-Za-z0-9_.-]{1,60}", kind):
+        return kind
+    near = get_close_matches(kind, KINDS, 1)
+    hint = f"did you mean `{near[0]}`?" if near else f"choose from {', '.join(KINDS)}, or id:TYPE"
+    raise ValueError(f"there is no kind {kind!r}; {hint}")
+
+
+Kind = Annotated[str, AfterValidator(_known_kind)]
+
 
 class ArgumentSpec(_Strict):
     """One argument of a tool. ``path`` members of nested values inherit the role unless ``fields`` says otherwise."""
 
     role: Role = Role.TARGET
-    kind: str = Field(
+    kind: Kind = Field(
         "text", description="email, url, host, account, phone, path, channel, user, name, date, number, text or id:TYPE"
     )
     accepts: tuple[Literal["user", "system", "fields"], ...] = Field(
@@ -89,7 +106,7 @@ class ResultField(_Strict):
 
     path: Identifier
     writable_by: WritableBy = WritableBy.OUTSIDERS
-    kind: str = "text"
+    kind: Kind = "text"
     readers: tuple[str, ...] | Literal["public", "owner", "domain"] | None = Field(
         None,
         description="who may read the value: public, owner (the principal), domain, or a list; nothing means private",
@@ -138,6 +155,13 @@ class ToolSpec(_Strict):
     input_schema: dict[str, object] | None = Field(
         None, description="JSON Schema of the arguments, when the deployer ships it"
     )
+
+    @model_validator(mode="after")
+    def _egress_needs_an_address(self) -> ToolSpec:
+        """Refuse a list of hosts that nothing would be compared with."""
+        if self.egress and self.args and not any(argument.kind in {"url", "host"} for argument in self.args.values()):
+            raise ValueError("`egress` lists hosts, but no argument has kind url or host; give the address its kind")
+        return self
 
 
 class Principal(_Strict):

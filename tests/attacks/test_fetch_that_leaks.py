@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.attacks.world import Session
+from checkvalve.approvals.decide import DecisionContext, decide
+from checkvalve.approvals.errors import ManifestError
+from checkvalve.approvals.manifest import parse_manifest
+from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.verdicts import Review
+from checkvalve.filters.index import AttributionIndex
+from checkvalve.filters.labels import Authority
+from tests.attacks.world import MANIFEST, POLICY, Session
 
 pytestmark = pytest.mark.claim("C3")
 
@@ -30,3 +37,52 @@ def test_twin_the_url_the_user_named() -> None:
     session = Session("Read https://docs.example/spec and www.news.example")
     for url in ("https://DOCS.example./spec", "http://docs.example:80/spec/", "https://www.news.example/"):
         assert session.verdict("fetch", url=url) == "allow:attributed-fetch"
+
+
+EGRESS = parse_manifest(
+    """
+name: web
+tools:
+  fetch:
+    effect: read
+    leaves_domain: true
+    egress: [docs.example]
+    args: {url: {role: target, kind: url}, proxy: {role: control}}
+""",
+    "web.yaml",
+)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"url": "https://drop.example/"},
+        {"url": "drop.example"},
+        {"url": "not a link"},
+        {"url": "https://docs.example/", "proxy": "https://drop.example/"},
+        {"url": ["https://docs.example/", "https://drop.example/"]},
+    ],
+)
+def test_a_host_outside_the_list_is_refused_whatever_the_user_says(args: dict[str, object]) -> None:
+    index = AttributionIndex()
+    index.add_words(f"Fetch {args}", authority=Authority.USER)
+    context = DecisionContext(manifest=EGRESS, policy=POLICY, index=index)
+    assert decide(ActionRequest.build("fetch", args), context).verdict.rule == "egress"
+
+
+def test_a_list_of_hosts_needs_an_address_to_compare() -> None:
+    with pytest.raises(ManifestError, match="no argument has kind url or host"):
+        parse_manifest("name: x\ntools:\n  f:\n    egress: [a.example]\n    args: {url: {role: target}}\n", "x")
+
+
+@pytest.mark.parametrize("kind", ["iban", "emial", "id", "ulr", "id:"])
+def test_a_kind_that_nothing_compares_by_is_refused(kind: str) -> None:
+    with pytest.raises(ManifestError, match="there is no kind"):
+        parse_manifest(f"name: x\ntools:\n  f:\n    args: {{a: {{kind: '{kind}'}}}}\n", "x")
+
+
+def test_without_any_words_of_the_user_the_reason_says_so() -> None:
+    context = DecisionContext(manifest=MANIFEST, policy=POLICY, index=AttributionIndex())
+    verdict = decide(ActionRequest.build("fetch", {"url": "https://docs.example/"}), context).verdict
+    assert isinstance(verdict, Review)
+    assert verdict.reason == "no-user-words"

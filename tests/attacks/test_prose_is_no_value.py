@@ -80,3 +80,9 @@ def test_a_word_that_is_also_a_field_does_not_name_the_secret() -> None:
     words = "I work from home, lost my loyalty card, my phone is off. Reply to jane@home.example 'ok'"
     session = Session(words).read("profile", {"card": "4237", "home": "x", "phone": "1"})
     assert session.verdict("send_mail", to="jane@home.example", body="4237") == "review:readers"
+
+
+@pytest.mark.parametrize("amount", ["13k", "2,999", "1e3"])
+def test_what_is_no_number_is_no_amount_even_when_the_user_wrote_it(amount: str) -> None:
+    session = Session(f"Pay {amount} EUR to DE89370400440532013000")
+    assert session.verdict("pay", account="DE89370400440532013000", amount=amount).startswith("review:")
