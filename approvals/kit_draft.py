@@ -9,13 +9,12 @@ something else, and its descriptions do not get into the draft.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from checkvalve.approvals.kit_schemas import ToolSchema
-from checkvalve.approvals.kit_words import RANK, asks_for_name, guess_effect, guess_role, leaves_domain, parts
+from checkvalve.approvals.kit_words import MAX_TYPE, RANK, asks_for_name, guess_effect, guess_role, leaves_domain, parts
 from checkvalve.approvals.toolspec import Effect, Role
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -50,7 +49,7 @@ def draft(tools: Sequence[ToolSchema], name: str, *, server: str = "") -> str:
 
 def _tool(tool: ToolSchema, server: str) -> Iterator[str]:
     effect, sure, why = effect_of(tool)
-    yield f"  {_key(f'{server}/{tool.name}' if server else tool.name)}:"
+    yield f"  {_quoted(f'{server}/{tool.name}' if server else tool.name)}:"
     if server:
         yield f"    name: {_quoted(tool.name)}"
         yield f"    server: {_quoted(server)}"
@@ -92,14 +91,14 @@ def _argument(name: str, schema: Mapping[str, Any], effect: Effect, indent: int)
     space = " " * indent
     members = _members(schema)
     if members and indent < 18:  # noqa: PLR2004 - deeper objects inherit what stands above them
-        yield f"{space}{_key(name)}:"
+        yield f"{space}{_quoted(name)}:"
         yield _marked(f"{space}  role: {role}", sure, why)
         yield f"{space}  fields:"
         for member, inner in members.items():
             yield from _argument(str(member), inner if isinstance(inner, Mapping) else {}, effect, indent + 4)
         return
     said = f"role: {role}" + (f", kind: {_quoted(kind)}" if kind != "text" else "")
-    yield _marked(f"{space}{_key(name)}: {{{said}}}", sure, why)
+    yield _marked(f"{space}{_quoted(name)}: {{{said}}}", sure, why)
 
 
 def role_of(name: str, schema: Mapping[str, Any], effect: Effect) -> tuple[Role, str, str, str]:
@@ -114,7 +113,12 @@ def role_of(name: str, schema: Mapping[str, Any], effect: Effect) -> tuple[Role,
             role = Role.SELECTOR if effect is Effect.READ and form == "email" else Role.TARGET
         return role, form, "high", "from its format"
     if typed in {"number", "integer"} and role in {Role.TARGET, Role.COMMAND}:
-        return Role.SELECTOR, f"id:{parts(name)[-1]}" if parts(name) else "text", "low", "a number that names something"
+        return (
+            Role.SELECTOR,
+            f"id:{parts(name)[-1][:MAX_TYPE]}" if parts(name) else "text",
+            "low",
+            "a number that names something",
+        )
     if typed == "boolean" and role is not Role.CONTROL:
         return Role.CONTROL, "text", "medium", "a switch"
     if role is Role.CONTENT and kind == "text" and isinstance(found.get("enum"), list):
@@ -152,13 +156,13 @@ def _marked(line: str, sure: str, why: str) -> str:
     return f"{line}  # {sure}: {why}"
 
 
-def _key(name: str) -> str:
-    return (
-        name if _PLAIN.fullmatch(name) and name.lower() not in _WORDS_OF_YAML else json.dumps(name, ensure_ascii=False)
-    )
-
-
 def _quoted(text: str) -> str:
-    return (
-        text if _PLAIN.fullmatch(text) and text.lower() not in _WORDS_OF_YAML else json.dumps(text, ensure_ascii=False)
-    )
+    """Return text as a YAML scalar; whatever does not print, or changes how a line reads, is escaped."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS_OF_YAML:
+        return text
+    marks = {'"': '\\"', "\\": "\\\\"}
+    return '"' + "".join(marks.get(char) or (char if char.isprintable() else _escaped(char)) for char in text) + '"'
+
+
+def _escaped(char: str) -> str:
+    return f"\\u{ord(char):04x}" if ord(char) <= 0xFFFF else f"\\U{ord(char):08x}"  # noqa: PLR2004

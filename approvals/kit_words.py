@@ -67,6 +67,9 @@ RANK: Final = {
 }
 """How strong an effect is; a declaration below what the name says is a finding."""
 
+MAX_TYPE: Final = 60
+"""Characters of a guessed type of ids."""
+
 _MONEY: Final = _set("money payment payments invoice bill funds transaction salary")
 _OUTSIDE: Final = _set(
     "fetch browse http https url webpage website web internet crawl scrape navigate visit dns curl wget"
@@ -186,7 +189,7 @@ def _authority(words: tuple[str, ...], effect: Effect) -> tuple[Role, str, str] 
     if have & _CREDENTIALS or {"api", "key"} <= have:
         return Role.CREDENTIAL, "text", "high"
     if words and words[-1] in {"id", "ids", "uuid", "key"}:
-        return Role.SELECTOR, f"id:{words[-2]}" if len(words) > 1 else "text", "medium"
+        return Role.SELECTOR, f"id:{words[-2][:MAX_TYPE]}" if len(words) > 1 else "text", "medium"
     if have & _AMOUNTS and not have & _CONTENT:
         return Role.AMOUNT, "number", "high"
     if have & _COMMANDS and (effect is Effect.EXECUTE or words[-1] in _COMMANDS):
