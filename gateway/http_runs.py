@@ -21,7 +21,8 @@ from checkvalve.gateway.http_problems import Problem
 from checkvalve.gateway.http_tokens import Client
 from checkvalve.gateway.run_log import OVER, RunLog, RunRecord
 from checkvalve.gateway.worker import Worker
-from checkvalve.graphs.runs import Pipeline
+from checkvalve.graphs.errors import PipelineError
+from checkvalve.graphs.runs import Pipeline, RunResult
 
 MAX_TASK: Final = 50_000
 """Characters of a message: nobody types more, and a longer one would have no authority anyway."""
@@ -116,7 +117,7 @@ class RunServer:
 
     def view(self, record: RunRecord) -> RunView:
         """Return how a run stands, with the answer it gave and the questions that are open."""
-        result = self.pipeline.look(record.thread)
+        result = self._stands(record.thread)
         status = "running" if record.status == "accepted" else record.status
         queue = self.gateway.queue
         rows = [queue.get(name) for name in result.waiting] if status == "waiting" else []
@@ -135,6 +136,12 @@ class RunServer:
             calls=result.calls,
             bits=dict(result.bits),
         )
+
+    def _stands(self, thread: str) -> RunResult:
+        try:
+            return self.pipeline.look(thread)
+        except PipelineError:  # its name was taken, and nothing was said in it yet
+            return RunResult(thread, "running")
 
     async def events(self, thread: str, after: int) -> AsyncIterator[str]:
         """Yield the events of a run from number ``after`` on, until the run is over."""

@@ -8,9 +8,10 @@ a graph's own state types are not added behind the caller's back.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,6 +48,9 @@ _FORMATS: Final = frozenset({"null", "bytes", "bytearray", "msgpack"})
 _CONSTRUCTORS: Final = frozenset({0, 1, 2, 4, 5})
 _METHOD: Final = 3
 _SNAPSHOT: Final = 7
+
+_PRIVATE: Final = 0o600
+_OTHERS: Final = 0o077
 
 MAX_DEPTH: Final = 64  # extensions inside extensions: real state needs about five
 
@@ -139,19 +143,34 @@ def sqlite_checkpointer(path: Path, extra: Iterable[tuple[str, str]] = ()) -> It
     decided, but it is why the two are kept apart. Run graphs with ``durability="sync"``.
 
     Args:
-        path: the file; its folder must exist.
+        path: the file, which is made for this user only; its folder must exist.
         extra: further (module, name) pairs that the graph's state needs.
 
     Raises:
         CheckpointError: the file cannot be opened.
     """
     try:
+        _keep_private(path)
         connection = sqlite3.connect(path, check_same_thread=False, timeout=10.0)
-    except sqlite3.Error as error:
+    except (OSError, sqlite3.Error) as error:
         raise CheckpointError(f"cannot open {path}: {error}; check the folder and its permissions") from error
     with closing(connection):
         connection.execute("PRAGMA busy_timeout = 10000")  # several processes may resume; the saver sets none itself
         yield FileSaver(connection, serde=StrictSerializer(extra))
+
+
+def _keep_private(path: Path) -> None:
+    """Make the file if it is missing, and see to it that nobody else can read it, nor what SQLite puts beside it.
+
+    An existing file is not opened: to close it again would drop the locks that this process holds on it.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, _PRIVATE))
+    for file in (path, *(path.with_name(path.name + suffix) for suffix in ("-wal", "-shm", "-journal"))):
+        with suppress(FileNotFoundError):  # SQLite makes and removes those beside it, with the mode of the first one
+            status = file.stat()
+            if status.st_mode & _OTHERS and status.st_uid == os.geteuid():
+                file.chmod(_PRIVATE)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ answers: guard it like the content they were made from.
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -62,13 +63,15 @@ class RecordedModel(BaseChatModel):
     def recording(cls, path: Path, inner: BaseChatModel) -> RecordedModel:
         """Return a model that asks ``inner`` and writes what it says into the new file ``path``.
 
+        File and folder are made for this user only.
+
         Raises:
             ModelError: the file exists, or cannot be written.
         """
         held = can_be_held(inner)
         try:
-            with path.open("x", encoding="utf-8") as file:
-                path.chmod(0o600)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
                 file.write(json.dumps({"format": _FORMAT, "held": held}) + "\n")
         except FileExistsError as error:
             raise ModelError(f"{path} exists", "record into a new file: a recording is never mixed") from error

@@ -105,8 +105,11 @@ class Pipeline:
             self._close(thread, State.SUPERSEDED, "user", "new_message")
 
     def resume(self, thread: str, *, requester: str = "") -> RunResult:
-        """Go on where the thread stands, in any process. Where everything still waits, nothing happens."""
-        for _ in self._drive(self._run(thread, requester)):
+        """Go on where the thread stands, in any process. Where everything still waits, nothing happens.
+
+        :class:`PipelineError` says that there is no such run: nobody has said anything in this thread.
+        """
+        for _ in self.stream(thread=thread, requester=requester):
             pass
         return self.look(thread)
 
@@ -116,6 +119,7 @@ class Pipeline:
         """Do what :meth:`start` does (:meth:`resume` without a task), and yield what happens as it happens."""
         if task is not None:
             self.tell(task, thread=thread, message_id=message_id)
+        self._known(thread)
         yield from self._drive(self._run(thread, requester))
 
     async def astart(self, task: str, *, thread: str, requester: str = "", message_id: str = "") -> RunResult:
@@ -126,7 +130,7 @@ class Pipeline:
 
     async def aresume(self, thread: str, *, requester: str = "") -> RunResult:
         """Do what :meth:`resume` does."""
-        async for _ in self._adrive(self._run(thread, requester)):
+        async for _ in self.astream(thread=thread, requester=requester):
             pass
         return await self.alook(thread)
 
@@ -136,15 +140,18 @@ class Pipeline:
         """Do what :meth:`stream` does."""
         if task is not None:
             await asyncio.to_thread(self.tell, task, thread=thread, message_id=message_id)
+        await asyncio.to_thread(self._known, thread)
         async for event in self._adrive(self._run(thread, requester)):
             yield event
 
     def look(self, thread: str) -> RunResult:
-        """Return how a thread stands, and run nothing."""
+        """Return how a thread stands, and run nothing. :class:`PipelineError` says that there is no such run."""
+        self._known(thread)
         return self._result(thread, self.graph.get_state(self._config(thread)))
 
     async def alook(self, thread: str) -> RunResult:
         """Do what :meth:`look` does."""
+        await asyncio.to_thread(self._known, thread)
         snapshot = await self.graph.aget_state(self._config(thread))
         return await asyncio.to_thread(self._result, thread, snapshot)
 
@@ -170,6 +177,11 @@ class Pipeline:
             pass
         snapshot = await self.graph.aget_state(self._config(run.name))
         return _brief(await asyncio.to_thread(self._result, errand.thread, snapshot))
+
+    def _known(self, thread: str) -> None:
+        """Refuse a thread in which the user has said nothing: most often its name is mistyped."""
+        if not self._desk.thread(self._run(thread, "").begin).contents.messages():
+            raise PipelineError(f"there is no run {thread!r}", "check its name, or start it with a task")
 
     def _run(self, thread: str, requester: str) -> _Run:
         return _Run(thread, {"thread": thread, "agent": "", "requester": requester or self._desk.requester})

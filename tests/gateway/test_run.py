@@ -103,9 +103,9 @@ def test_events_and_the_end_come_as_json_lines(run: Run) -> None:
 
 
 def test_a_recorded_run_is_replayed_without_the_models(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "rec").mkdir()
     first = run("run", TASK, *TOOLS, *MODELS, *ME, "--thread", "t1", "--record", "rec")
     assert first[0] == 3
+    assert oct((tmp_path / "rec").stat().st_mode & 0o777) == "0o700"
     replayed = ("--reader", "recorded:rec/reader.jsonl", "--actor", "recorded:rec/actor.jsonl")
     code, _, err = run("run", TASK, *TOOLS, *replayed, *ME, "--thread", "t2")
     assert code == 3
@@ -114,6 +114,19 @@ def test_a_recorded_run_is_replayed_without_the_models(run: Run, tmp_path: Path)
     assert code == 2
     assert "has no answer to the input" in err
     assert "record the run again" in err
+
+
+def test_a_mistyped_name_of_a_run_is_named_and_nothing_is_begun(run: Run) -> None:
+    for _ in range(2):
+        code, out, err = run("run", "--resume", "--thread", "t1x", *TOOLS, *MODELS, *ME)
+        assert (code, out) == (2, "")
+        assert "error: there is no run 't1x'\n   do: check its name, or start it with a task\n" in err
+
+
+def test_the_file_of_paused_runs_is_private(run: Run, tmp_path: Path) -> None:
+    assert run("run", TASK, *TOOLS, *MODELS, *ME, "--thread", "t1")[0] == 3
+    (runs,) = tmp_path.rglob("runs.db")
+    assert oct(runs.stat().st_mode & 0o777) == "0o600"
 
 
 def test_the_run_waits_as_long_as_the_settings_say(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +165,7 @@ def test_a_run_that_uses_up_its_turns_stops_with_1(run: Run, monkeypatch: pytest
         (("run", "x", *TOOLS), "no reader is set"),
         (("run", "x", *TOOLS, "--reader", "gpt", "--actor", "gpt"), "names no model"),
         (("run", "x", *TOOLS[2:], *MODELS, "--tools", "no_such_module_here"), "cannot be loaded"),
-        (("run", "x", *TOOLS, *MODELS, "--record", "missing"), "cannot be written"),
+        (("run", "x", *TOOLS, *MODELS, "--record", f"{__file__}/rec"), "cannot be written"),
     ],
 )
 def test_what_is_wrong_is_two_lines_and_exit_code_2(args: tuple[str, ...], said: str, run: Run) -> None:

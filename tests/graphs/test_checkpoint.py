@@ -132,6 +132,18 @@ def test_one_saver_serves_runs_that_are_awaited_too(tmp_path: Path) -> None:
         assert asyncio.run(run(saver)) == ["hi", "done", "hi", "done"], "and no event loop owns it"
 
 
+def test_the_file_and_what_sqlite_puts_beside_it_are_private(tmp_path: Path) -> None:
+    file = tmp_path / "c.db"
+    with sqlite_checkpointer(file) as saver:
+        saver.setup()
+        made = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()}
+        assert made == dict.fromkeys(("c.db", "c.db-wal", "c.db-shm"), "0o600")
+        for path in tmp_path.iterdir():
+            path.chmod(0o644)
+        with sqlite_checkpointer(file):
+            assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+
+
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="cannot open"), sqlite_checkpointer(tmp_path / "no" / "c.db"):
         pass

@@ -426,6 +426,19 @@ def test_the_state_is_plain_json_and_holds_no_content(world: World) -> None:
         world.pipeline(scripted(), checkpointer=InMemorySaver())
 
 
+def test_a_thread_without_a_message_is_no_run(world: World) -> None:
+    actor = scripted()
+    pipeline = world.pipeline(actor)
+    for ask in (pipeline.resume, pipeline.look, lambda name: list(pipeline.stream(thread=name))):
+        with pytest.raises(PipelineError, match="there is no run 'typo'"):
+            ask("typo")
+    for wait in (pipeline.aresume, pipeline.alook):
+        with pytest.raises(PipelineError, match="there is no run 'typo'"):
+            asyncio.run(wait("typo"))
+    assert not actor.seen
+    assert not world.services.content.items("typo")
+
+
 def test_tools_need_names_of_their_own(world: World) -> None:
     twice = [*world.tools(), world.tools()[0]]
     with pytest.raises(PipelineError, match="taken"):
