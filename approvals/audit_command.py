@@ -28,12 +28,12 @@ _SHOWN: Final = 50
 
 
 @contextmanager
-def _opened(open_store: Callable[[], Store], code: int) -> Iterator[Store]:
+def _opened(open_store: Callable[[], Store]) -> Iterator[Store]:
     try:
         with open_store() as store:
             yield store
     except ApprovalError as error:
-        stop(f"error: {error}", code)
+        stop(f"error: {error}", CANNOT_TELL)
 
 
 def audit_app(open_store: Callable[[], Store]) -> typer.Typer:
@@ -53,7 +53,7 @@ def audit_app(open_store: Callable[[], Store]) -> typer.Typer:
                 saved = parse_head(head.read_text(encoding="utf-8"))
             except (OSError, ValueError) as error:
                 stop(f"cannot tell: {error}", CANNOT_TELL)
-        with _opened(open_store, CANNOT_TELL) as store:
+        with _opened(open_store) as store:
             report = verify(store, saved=saved)
         if as_json:
             typer.echo(json.dumps(report.to_json(), indent=2))
@@ -64,7 +64,7 @@ def audit_app(open_store: Callable[[], Store]) -> typer.Typer:
     @app.command("head")
     def head_() -> None:
         """Print the head of the log: keep it where the gateway's user cannot write."""
-        with _opened(open_store, CANNOT_TELL) as store:
+        with _opened(open_store) as store:
             typer.echo(format_head(audit.head(store)))
 
     @app.command()
@@ -76,7 +76,7 @@ def audit_app(open_store: Callable[[], Store]) -> typer.Typer:
         as_json: AsJson = False,
     ) -> None:
         """Print events in order."""
-        with _opened(open_store, 1) as store, store.read() as connection:
+        with _opened(open_store) as store, store.read() as connection:
             events = list(audit.read_events(connection, subject=subject, after=after, limit=limit + 1))
         shown = events[:limit]
         if as_json:

@@ -1,6 +1,7 @@
 """The terminal's review surface: ``checkvalve approvals``. Looking is free, deciding takes a reviewer's credential.
 
-Exit codes: 0 done; 1 refused, with the reason; 2 no decision was made (no terminal, end of input, interrupted).
+Exit codes: 0 done; 1 refused, with the reason; 2 nothing was done (no terminal, end of input, interrupted, no store).
+Only adding a reviewer may create the database: whoever looks at the wrong place is told so.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from checkvalve.approvals.card import card, digest_hex
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.moves import conflict
-from checkvalve.approvals.queue import MIN_DIGEST, Queue
+from checkvalve.approvals.queue import MIN_DIGEST, Queue, match_digest
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.reviewer_command import reviewer_app
@@ -30,6 +31,7 @@ from checkvalve.approvals.terminal import (
     TokenFile,
     ask,
     console,
+    need_reviewer,
     opened,
     print_all,
     prove,
@@ -37,12 +39,15 @@ from checkvalve.approvals.terminal import (
 )
 
 
-def approvals_app(open_queue: Callable[[], Queue]) -> typer.Typer:
-    """Return the commands over the queue that ``open_queue`` opens; they close it again."""
+def approvals_app(open_queue: Callable[[], Queue], make_queue: Callable[[], Queue] | None = None) -> typer.Typer:
+    """Return the commands over the queue that ``open_queue`` opens; they close it again.
+
+    ``make_queue`` opens it too, and creates it where it is missing: for the first reviewer.
+    """
     app = typer.Typer(help="See and decide the calls that wait for a person.", no_args_is_help=True)
     _add_looking(app, open_queue)
     _add_deciding(app, open_queue)
-    app.add_typer(reviewer_app(open_queue), name="reviewer")
+    app.add_typer(reviewer_app(open_queue, make_queue or open_queue), name="reviewer")
     return app
 
 
@@ -58,7 +63,9 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         """List the calls that wait for a decision."""
         states = None if everything else state or [State.PENDING]
         with opened(open_queue) as queue:
-            print_all(queue.list(states, thread=thread), as_json=as_json, empty="nothing waits here")
+            what = "nothing waits" if states == [State.PENDING] else "there is no such call"
+            where = f"{what} in {queue.store.address} (another one: --config or CHECKVALVE_DATABASE_URL)"
+            print_all(queue.list(states, thread=thread), as_json=as_json, empty=where)
 
     @app.command()
     def unknown(*, as_json: AsJson = False) -> None:
@@ -113,9 +120,12 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
                 raise conflict(proposal)
             if not digest:
                 _show(queue, proposal, full=False)
-                digest = ask(f"Type the first {MIN_DIGEST} characters of the digest to approve, nothing to leave it")
+                need_reviewer(queue)
+                question = f"Type the first {MIN_DIGEST} characters of the digest to approve, nothing to leave it"
+                digest = ask(question, instead="give --digest (shown above) and --token-file FILE")
                 if not digest:
                     stop("no decision", NO_DECISION)
+            match_digest(proposal, digest)  # before anybody types a token; the queue checks it again
             reviewer = prove(context, queue, token, token_file)
             approved = queue.approve(proposal.id, reviewer, digest, endorse=endorse, note=note)
             until = to_the_second(approved.execute_by or 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 import sqlalchemy as sa
@@ -29,31 +30,35 @@ _SERVER: Final = {  # by the start of the SQLSTATE; the longest start that fits 
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """Raise every database error as a :class:`StoreError`; a constraint that did its work is left as it is."""
+def translated(path: Path | None = None) -> Iterator[None]:
+    """Raise every database error as a :class:`StoreError`; a constraint that did its work is left as it is.
+
+    ``path`` is the file that the error names, where there is one.
+    """
     try:
         yield
     except sa.exc.IntegrityError:
         raise  # the caller knows which
     except sa.exc.DBAPIError as error:
-        raise as_store_error(error.orig) from error
+        raise as_store_error(error.orig, path) from error
     except sqlite3.Error as error:
-        raise as_store_error(error) from error
+        raise as_store_error(error, path) from error
     except sa.exc.TimeoutError as error:
         raise StoreBusyError("every connection to the database is in use", remedy="try again in a moment") from error
 
 
-def as_store_error(error: BaseException | None) -> StoreError:
+def as_store_error(error: BaseException | None, path: Path | None = None) -> StoreError:
     """Return the error to raise in place of what a driver raised."""
     name = getattr(error, "sqlite_errorname", "") or ""
     state = getattr(error, "sqlstate", "") or ""
     if name.startswith(_SQLITE_BUSY) or state.startswith(_BUSY):
         return StoreBusyError(
-            "another process holds the database", remedy="try again; if it stays, end the process that holds it"
+            f"another process holds the database{f' {path}' if path else ''}",
+            remedy="try again; if it stays, end the process that holds it",
         )
     if name.startswith(_SQLITE_CORRUPT) or state.startswith(_CORRUPT):
         return StoreCorruptError(
-            "the database is damaged or not a Checkvalve database",
+            f"the database{f' {path}' if path else ''} is damaged or not a Checkvalve database",
             remedy="nothing was changed; restore a backup, or move the file away to start an empty one",
         )
     for length in (5, 2):

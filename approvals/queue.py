@@ -150,7 +150,7 @@ class Queue:
                 raise moves.conflict(proposal)
             self.reviewers.require(connection, reviewer)
             own = self._is_own(proposal, reviewer)
-            _match_digest(proposal, digest_prefix)
+            match_digest(proposal, digest_prefix)
             by = f"reviewer:{reviewer.name}"
             until = now + self._execute_within
             approved = moves.move(
@@ -217,7 +217,12 @@ class Queue:
             return endorsing.read(connection, thread)
 
 
-def _match_digest(proposal: Proposal, prefix: str) -> None:
+def match_digest(proposal: Proposal, prefix: str) -> None:
+    """Check that a digest, or the start of one, is that of the stored call.
+
+    Raises:
+        DigestError: it is too short, or that of another call.
+    """
     given = prefix.strip().casefold().removeprefix("sha256:")
     if len(given) < MIN_DIGEST or not set(given) <= _HEX:
         raise DigestError(

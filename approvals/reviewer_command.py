@@ -12,11 +12,11 @@ from rich.text import Text
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import neutralise
-from checkvalve.approvals.terminal import AsJson, Token, TokenFile, console, opened, prove
+from checkvalve.approvals.terminal import NOBODY, AsJson, Token, TokenFile, console, opened, prove
 
 
-def reviewer_app(open_queue: Callable[[], Queue]) -> typer.Typer:
-    """Return the commands over the reviewers of the queue that ``open_queue`` opens."""
+def reviewer_app(open_queue: Callable[[], Queue], make_queue: Callable[[], Queue]) -> typer.Typer:
+    """Return the commands over the reviewers of the queue that ``open_queue`` opens; ``make_queue`` creates it too."""
     app = typer.Typer(help="Who may decide.", no_args_is_help=True)
 
     @app.command()
@@ -28,7 +28,7 @@ def reviewer_app(open_queue: Callable[[], Queue]) -> typer.Typer:
         token_file: TokenFile = None,
     ) -> None:
         """Add a reviewer and print the token, once. From the second reviewer on, an existing one's token is needed."""
-        with opened(open_queue) as queue:
+        with opened(make_queue) as queue:
             by = prove(context, queue, token, token_file) if queue.reviewers.list() else None
             new = queue.reviewers.add(name, by=by)
             console(stderr=True).print("This token is shown once. Keep it where no agent can read it:")
@@ -51,7 +51,7 @@ def reviewer_app(open_queue: Callable[[], Queue]) -> typer.Typer:
     def list_(*, as_json: AsJson = False) -> None:
         """List everybody who ever was a reviewer."""
         with opened(open_queue) as queue:
-            entries = queue.reviewers.list()
+            entries, where = queue.reviewers.list(), queue.store.address
         rows = [
             {
                 "name": entry.name,
@@ -63,6 +63,8 @@ def reviewer_app(open_queue: Callable[[], Queue]) -> typer.Typer:
         ]
         if as_json:
             typer.echo(json.dumps(rows, indent=2))
+        elif not rows:
+            console().print(Text(neutralise(f"{NOBODY} (in {where})")), soft_wrap=True)
         for row in [] if as_json else rows:
             console().print(
                 Text(neutralise(f"{row['name']}  since {row['added_at']}  {'disabled' if row['disabled'] else ''}"))

@@ -44,6 +44,10 @@ def prepare(path: Path, *, create: bool) -> None:
                     f"there is no database at {path}", remedy="check the store's address in the settings"
                 )
             _create(path)
+        elif not create and path.is_file() and path.stat().st_size == 0:
+            raise StoreUnreachableError(
+                f"there is no database at {path}: the file is empty", remedy="check the store's address in the settings"
+            )
         _inspect(path)
     except OSError as error:
         reason = error.strerror or type(error).__name__

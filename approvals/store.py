@@ -48,7 +48,7 @@ class Store:
         """
         parsed = _parse(url)
         path = Path(parsed.database) if parsed.get_backend_name() == "sqlite" and parsed.database else None
-        with translated():
+        with translated(path):
             if path is not None:
                 sqlite_file.prepare(path, create=create)
                 sqlite_file.use_wal(path)
@@ -68,9 +68,10 @@ class Store:
             else:
                 postgres.check_server(connection)
             found = schema.revision(connection)
-        if found is None and self._path is None and not create:
+        if found is None and not create:
+            where = "this database" if self._path is None else str(self._path)
             raise StoreUnreachableError(
-                "this database has no tables of Checkvalve", remedy="check the store's address in the settings"
+                f"{where} has no tables of Checkvalve", remedy="check the store's address in the settings"
             )
         if found != schema.NEWEST:
             with self._begin(write=True, lock=False) as connection:  # the row to lock may not be there yet
@@ -80,6 +81,11 @@ class Store:
     def path(self) -> Path | None:
         """The database file, or None where a server keeps it."""
         return self._path
+
+    @property
+    def address(self) -> str:
+        """The database's URL for people: without its password."""
+        return self._engine.url.render_as_string(hide_password=True)
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -113,7 +119,7 @@ class Store:
         options = {"checkvalve_write": write, "checkvalve_lock": write and lock}
         if self._path is None:
             options |= postgres.options(write=write)
-        with translated(), self._engine.connect() as plain:
+        with translated(self._path), self._engine.connect() as plain:
             connection = plain.execution_options(**options)
             with connection.begin():
                 yield connection

@@ -14,14 +14,16 @@ from rich.console import Console
 from rich.text import Text
 
 from checkvalve.approvals.card import queue_table
-from checkvalve.approvals.errors import ApprovalError
+from checkvalve.approvals.errors import ApprovalError, CredentialError, QueueError
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.reviewers import Reviewer
 
 TOKEN_VARIABLE: Final = "CHECKVALVE_REVIEWER_TOKEN"  # noqa: S105  # the name, not a token
-NO_DECISION: Final = 2
+REFUSED: Final = 1  # a clear no
+NO_DECISION: Final = 2  # nothing was done: the call, a file or the database is wrong
+NOBODY: Final = "nobody is a reviewer yet: checkvalve approvals reviewer add NAME"
 
 Id = Annotated[str, typer.Argument(help="The proposal's id, or its first characters.")]
 Token = Annotated[str | None, typer.Option("--token", envvar=TOKEN_VARIABLE, show_envvar=True, hidden=True)]
@@ -39,13 +41,13 @@ def console(*, stderr: bool = False) -> Console:
 
 def stop(message: str, code: int) -> NoReturn:
     """Say why on standard error, and end."""
-    console(stderr=True).print(Text(neutralise(message)))
+    console(stderr=True).print(Text(neutralise(message)), soft_wrap=True)
     raise typer.Exit(code)
 
 
 @contextmanager
 def opened(open_queue: Callable[[], Queue]) -> Iterator[Queue]:
-    """Give the queue, close its store, and turn every refusal into its message and exit code 1."""
+    """Give the queue, close its store, and turn every error into its message and its exit code."""
     try:
         queue = open_queue()
         try:
@@ -53,7 +55,12 @@ def opened(open_queue: Callable[[], Queue]) -> Iterator[Queue]:
         finally:
             queue.store.close()
     except ApprovalError as error:
-        stop(f"error: {error}", 1)
+        stop(f"error: {error}", exit_code(error))
+
+
+def exit_code(error: ApprovalError) -> int:
+    """Say whether the queue or a credential said no, or nothing could be done at all."""
+    return REFUSED if isinstance(error, QueueError | CredentialError) else NO_DECISION
 
 
 def at_terminal() -> bool:
@@ -61,10 +68,13 @@ def at_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def ask(question: str, *, hide: bool = False) -> str:
-    """Ask the person at the terminal. No terminal, end of input or an interrupt are no decision."""
+def ask(question: str, *, instead: str, hide: bool = False) -> str:
+    """Ask the person at the terminal. No terminal, end of input or an interrupt are no decision.
+
+    ``instead`` says what to give where nobody can be asked.
+    """
     if not at_terminal():
-        stop("no decision: there is no terminal to ask at", NO_DECISION)
+        stop(f"no decision: there is no terminal to ask at; {instead}", NO_DECISION)
     try:
         return str(typer.prompt(question, hide_input=hide, default="", show_default=False)).strip()
     except (typer.Abort, EOFError, KeyboardInterrupt):
@@ -76,16 +86,23 @@ def prove(context: typer.Context, queue: Queue, token: str | None, file: Path | 
     source = context.get_parameter_source("token")
     if token is not None and source is not None and source.name == "COMMANDLINE":
         stop("no decision: a token on the command line can be read by every process; use --token-file", NO_DECISION)
+    need_reviewer(queue)
     if file is not None:
         try:
             token = file.read_text(encoding="utf-8")
         except (OSError, UnicodeError) as error:
             stop(f"no decision: the token file cannot be read ({type(error).__name__})", NO_DECISION)
     if not token:
-        token = ask("Your reviewer token", hide=True)
+        token = ask("Your reviewer token", instead=f"give --token-file FILE or set {TOKEN_VARIABLE}", hide=True)
     if not token:
         stop("no decision: no credential was given", NO_DECISION)
     return queue.reviewers.authenticate(token)
+
+
+def need_reviewer(queue: Queue) -> None:
+    """Stop where nobody could decide, whatever is typed."""
+    if not queue.reviewers.list():
+        stop(f"no decision: {NOBODY}", NO_DECISION)
 
 
 def print_all(found: list[Proposal], *, as_json: bool, empty: str) -> None:
@@ -95,4 +112,4 @@ def print_all(found: list[Proposal], *, as_json: bool, empty: str) -> None:
     elif found:
         console().print(queue_table(found))
     else:
-        console().print(empty)
+        console().print(Text(neutralise(empty)), soft_wrap=True)

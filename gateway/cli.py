@@ -133,8 +133,12 @@ def _queue() -> Queue:
     return open_queue(_loaded().settings)
 
 
+def _existing() -> Queue:
+    return open_queue(_loaded().settings, create=False)
+
+
 def _store() -> Store:
-    return open_queue(_loaded().settings, create=False).store
+    return _existing().store
 
 
 def _plugins() -> dict[str, importlib.metadata.EntryPoint]:
@@ -195,7 +199,7 @@ def run(command: Callable[[], object]) -> int:
     return 0
 
 
-app.add_typer(approvals_app(_queue), name="approvals")
+app.add_typer(approvals_app(_existing, _queue), name="approvals")
 app.add_typer(audit_app(_store), name="audit")
 decide_command.register(app)
 policykit_command.register(_policy, _loaded)

@@ -6,7 +6,9 @@ wider address without being asked twice; nothing of a request is logged.
 
 from __future__ import annotations
 
+import errno
 import json
+import socket
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -15,11 +17,12 @@ import typer
 from checkvalve.gateway.app import build
 from checkvalve.gateway.errors import MissingExtraError, SettingsError
 from checkvalve.gateway.http_tokens import SCOPES, ApiTokens
-from checkvalve.gateway.logs import get_logger
+from checkvalve.gateway.logs import get_logger, printable
 from checkvalve.gateway.places import tokens_file
-from checkvalve.gateway.settings import LoadedSettings
+from checkvalve.gateway.settings import LoadedSettings, Settings
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+_BACKLOG = 128  # connections that wait to be accepted
 _GRACE = 5  # seconds for open streams when the server stops
 
 
@@ -61,7 +64,7 @@ def serve(found: LoadedSettings, tokens: ApiTokens) -> None:
 
     Raises:
         MissingExtraError: the extra ``server`` is not installed.
-        SettingsError: tools or models are not named.
+        SettingsError: tools or models are not named, or nobody can listen at this address.
     """
     try:
         import uvicorn  # noqa: PLC0415  # an extra
@@ -71,13 +74,15 @@ def serve(found: LoadedSettings, tokens: ApiTokens) -> None:
         raise MissingExtraError.for_extra("FastAPI or uvicorn", "server") from error
     from checkvalve.gateway.pipelines import open_pipeline  # noqa: PLC0415  # slow to load
 
-    with build(found.settings, settings_file=found.file) as gateway, open_pipeline(gateway) as pipeline:
+    with (
+        _listening(found.settings) as listener,
+        build(found.settings, settings_file=found.file) as gateway,
+        open_pipeline(gateway) as pipeline,
+    ):
         app = create_app(gateway, pipeline, tokens)
         server = uvicorn.Server(
             uvicorn.Config(
                 app,
-                host=found.settings.host,
-                port=found.settings.port,
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -85,8 +90,33 @@ def serve(found: LoadedSettings, tokens: ApiTokens) -> None:
                 timeout_graceful_shutdown=_GRACE,
             )
         )
-        get_logger().info("serving runs", origin=f"http://{found.settings.host}:{found.settings.port}")
-        server.run()
+        get_logger().info("serving runs", origin=f"http://{found.settings.host}:{listener.getsockname()[1]}")
+        server.run(sockets=[listener])
+
+
+def _listening(settings: Settings) -> socket.socket:
+    """Take the port before anything else is done: a second server on it changes nothing and says so."""
+    host, port = settings.host, settings.port
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
+        listener = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise SettingsError(f"there is no address {host} here ({error.strerror})", "give another --host") from error
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise SettingsError(
+                f"port {port} of {host} is in use", "stop what uses it, or give another --port"
+            ) from error
+        raise SettingsError(
+            f"nothing can listen at {host}:{port} ({error.strerror})", "give another --host or --port"
+        ) from error
+    return listener
 
 
 def _add_tokens(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
@@ -101,17 +131,27 @@ def _add_tokens(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
             list[str] | None, typer.Option(help=f"What it may: {', '.join(SCOPES)}; default: both.")
         ] = None,
     ) -> None:
-        """Add a token and print it, once."""
-        token = tokens().add(name, scope or SCOPES)
+        """Add a token and print it, once. A name may have several."""
+        known = tokens()
+        token = known.add(name, scope or SCOPES)
         typer.echo("This token is shown once:", err=True)
+        person = next(client.name for client in known.clients() if client.selector == token.split("_")[1])
+        same = [client.selector for client in known.clients() if client.name == person]
+        if len(same) > 1:
+            typer.echo(
+                f"{person} now has {len(same)} tokens; take one back: checkvalve token remove SELECTOR", err=True
+            )
         typer.echo(token)
 
     @app.command("list")
     def list_(*, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
         """List the tokens by their selectors."""
-        rows = [{"selector": c.selector, "name": c.name, "scopes": sorted(c.scopes)} for c in tokens().clients()]
+        known = tokens()
+        rows = [{"selector": c.selector, "name": c.name, "scopes": sorted(c.scopes)} for c in known.clients()]
         if as_json:
             typer.echo(json.dumps(rows, indent=2))
+        elif not rows:
+            typer.echo(f"there is no token in {printable(str(known.file))} yet: checkvalve token add NAME")
         else:
             for row in rows:
                 typer.echo(f"{row['selector']}  {row['name']}  {', '.join(row['scopes'])}")

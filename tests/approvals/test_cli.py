@@ -15,9 +15,10 @@ from checkvalve.approvals.cli import approvals_app
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.verify import verify
-from tests.approvals.made import ALLOW, DENY, MAIL, Desk, HandClock, people, tamper
+from tests.approvals.made import ALLOW, DENY, MAIL, REVIEW, Desk, HandClock, decided, people, tamper
 
 Run = Callable[..., Any]
 
@@ -66,7 +67,8 @@ def typed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
 
 
 def test_listing(run: Run, desk: Desk) -> None:
-    assert "nothing waits here" in run("approvals", "list").output
+    empty = run("approvals", "list").output
+    assert f"nothing waits in {desk.queue.store.address} (another one: --config or CHECKVALVE_DATABASE_URL)" in empty
     pending = desk.propose()
     desk.propose(DENY)
     listed = run("approvals", "list").output
@@ -265,11 +267,63 @@ def test_a_missing_proposal_and_a_missing_database_say_what_to_do(run: Run, stor
     path = Path(str(store.path))
     store.close()
     path.rename(path.with_suffix(".away"))
-    for command, code in ((["approvals", "list"], 1), (["audit", "verify"], 2), (["audit", "head"], 2)):
-        result = run(*command)
-        assert result.exit_code == code
+    looking = ("approvals list", "approvals show ffffffff", "approvals unknown", "approvals reviewer list")
+    deciding = ("approvals approve ffffffff", "approvals settle ffffffff --done", "approvals reviewer disable x")
+    for command in (*looking, *deciding, "approvals recover", "audit verify", "audit head", "audit show"):
+        result = run(*command.split())
+        assert (command, result.exit_code) == (command, 2)
         assert "there is no database" in result.output
     assert not path.exists()
+    path.touch()
+    for command in (*looking, "audit verify", "audit show"):
+        result = run(*command.split())
+        assert (command, result.exit_code) == (command, 2)
+        assert "the file is empty" in result.output
+    assert path.stat().st_size == 0
+    path.write_bytes(path.with_suffix(".away").read_bytes()[:6_000])
+    for command in (*looking, "audit verify", "audit show"):
+        result = run(*command.split())
+        assert (command, result.exit_code) == (command, 2)
+        assert str(path) in result.output
+
+
+def test_what_to_give_where_nobody_can_be_asked(run: Run, desk: Desk, token: dict[str, str]) -> None:
+    proposal = desk.propose()
+    said = run("approvals", "approve", proposal.id, env=token).output
+    assert "give --digest (shown above) and --token-file FILE" in said
+    for command in ("reject {id}", "settle {id} --done", "reviewer add x", "reviewer disable ann"):
+        result = run("approvals", *command.format(id=proposal.id).split())
+        assert result.exit_code == 2
+        assert "give --token-file FILE" in result.output
+
+
+def test_a_wrong_digest_is_told_before_the_token_is_asked_for(
+    run: Run, desk: Desk, typed: Callable[..., list[str]]
+) -> None:
+    proposal = desk.propose()
+    asked = typed("000000", desk.token)
+    assert run("approvals", "approve", proposal.id).exit_code == 1
+    assert len(asked) == 1
+
+
+def test_without_reviewers_it_is_said_how_to_add_one(store: Store, clock: HandClock) -> None:
+    queue = Queue(store, clock)
+    request = ActionRequest.build("send", {"to": "x"}, thread="t", call_id="c")
+    proposal = queue.propose(request, decided(REVIEW))
+    app = approvals_app(lambda: queue)
+    for command in (["approve", proposal.id], ["reject", proposal.id], ["reviewer", "disable", "x"]):
+        result = CliRunner().invoke(app, command)
+        assert result.exit_code == 2
+        assert "nobody is a reviewer yet: checkvalve approvals reviewer add NAME" in result.output
+    assert "nobody is a reviewer yet" in CliRunner().invoke(app, ["reviewer", "list"]).output
+
+
+def test_only_adding_a_reviewer_creates_the_database(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'new.db'}"
+    app = approvals_app(lambda: Queue(Store.open(url, create=False)), lambda: Queue(Store.open(url)))
+    assert CliRunner().invoke(app, ["list"]).exit_code == 2
+    assert CliRunner().invoke(app, ["reviewer", "add", "ann"]).exit_code == 0
+    assert CliRunner().invoke(app, ["list"]).exit_code == 0
 
 
 @pytest.mark.claim("C5")

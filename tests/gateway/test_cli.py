@@ -106,8 +106,11 @@ def test_the_parts_of_a_deployment_can_be_checked(run: Run, place: World) -> Non
 
 
 def test_the_queue_is_reached_through_the_settings(run: Run, place: World) -> None:
+    code, _, err = run("--config", str(place.config), "approvals", "list")
+    assert (code, err.startswith("error: there is no database at")) == (2, True)
+    assert not (place.folder / "gate.db").exists()
+    assert run("--config", str(place.config), "approvals", "reviewer", "add", "ann")[0] == 0
     assert run("--config", str(place.config), "approvals", "list", "--json")[:2] == (0, "[]\n")
-    assert (place.folder / "gate.db").exists()
 
 
 def test_a_plugin_brings_its_commands(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

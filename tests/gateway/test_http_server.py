@@ -122,9 +122,22 @@ def test_the_server_refuses_what_would_be_open_to_everybody(tmp_path: Path) -> N
     listed = server.run("token", "list").stdout.split()
     assert listed[1:] == ["ann", "read,", "run"]
     assert json.loads(server.run("token", "list", "--json").stdout)[0]["selector"] == listed[0]
+    second = server.run("token", "add", "Ann")
+    assert "ann now has 2 tokens" in second.stderr
+    assert server.run("token", "remove", second.stdout.split("_")[1]).returncode == 0
     assert server.run("token", "remove", listed[0]).returncode == 0
+    assert "there is no token in" in server.run("token", "list").stdout
     nobody = server.run("serve")
     assert (nobody.returncode, nobody.stderr.splitlines()[0]) == (2, "error: nobody may use the API yet")
+
+
+def test_a_busy_port_is_said_and_changes_nothing(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        busy = server.run("serve", "--port", str(port))
+    assert (busy.returncode, busy.stderr.splitlines()[0]) == (2, f"error: port {port} of 127.0.0.1 is in use")
+    assert len(busy.stderr.splitlines()) == 2
 
 
 def test_without_the_extra_the_error_says_what_to_install() -> None:
