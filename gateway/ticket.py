@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
@@ -20,8 +20,9 @@ from checkvalve.gateway.conversation import call_name, messages_in, thread_of, t
 from checkvalve.gateway.errors import UncheckedResultError
 from checkvalve.gateway.handover import ToolResult, messages_of, pack, state_of
 from checkvalve.gateway.logs import get_logger
-from checkvalve.gateway.messages import mark_of, values_of
+from checkvalve.gateway.messages import mark_of
 from checkvalve.graphs.errors import CheckpointError
+from checkvalve.graphs.results import result_values
 from checkvalve.graphs.session import Call, GuardSession
 from checkvalve.graphs.toolbox import schema_of
 
@@ -89,24 +90,18 @@ class Ticket:
     def record(self, result: ToolResult) -> None:
         """Take the result in as content. What a tool says when it fails was not written by its data source.
 
-        The declared fields are those of one value in one message; what else comes with it is undeclared, and so is
-        what the tool writes into the graph's state, which the next model call may be shown.
+        Which value is the declared result, :func:`result_values` says; what the tool writes into the graph's state,
+        which the next model call may be shown, is undeclared.
         """
         if self.unread:
             return
         messages = messages_of(result)
-        mine = [message for message in messages if self._answers(message)]
-        for number, message in enumerate(messages):
-            declared = len(mine) == 1 and message is mine[0] and getattr(message, "status", "") == "success"
-            for part, (value, is_result) in enumerate(values_of(message)):
-                key = f"call:{self.call.id}/{number}/{part}"
-                self.session.result(self.call, value, key=key, declared=declared and is_result)
-            self.session.deliver(mark_of(message))
+        for number, values in enumerate(result_values(messages, self.request.tool_call["id"] or "")):
+            for part, (value, declared) in enumerate(values):
+                self.session.result(self.call, value, key=f"call:{self.call.id}/{number}/{part}", declared=declared)
+            self.session.deliver(mark_of(messages[number]))
         for number, value in enumerate(state_of(result)):
             self.session.result(self.call, value, key=f"call:{self.call.id}/state/{number}", declared=False)
-
-    def _answers(self, message: BaseMessage) -> bool:
-        return isinstance(message, ToolMessage) and message.tool_call_id == self.request.tool_call["id"]
 
 
 def name_of(request: ToolCallRequest) -> tuple[str, str]:

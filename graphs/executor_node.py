@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.types import Command
 
@@ -28,6 +28,7 @@ from checkvalve.graphs.events import Executed, emit
 from checkvalve.graphs.readings import clean
 from checkvalve.graphs.references import REF
 from checkvalve.graphs.requesting import call_of
+from checkvalve.graphs.results import result_values
 from checkvalve.graphs.state import JsonObject, PipelineState
 from checkvalve.graphs.subagents import GIVEN, LITERAL, Errand, SubAgent, SubAgentPausedError
 
@@ -115,7 +116,7 @@ class ExecutorNode:
             with detached(), keyed(key):
                 if isinstance(tool, SubAgent):
                     return tool.run(self._errand(state, item, args))
-                return returned(tool.invoke(_tool_call(tool, args, item)))
+                return returned(tool.invoke(_tool_call(tool, args, item)), str(item["id"]))
 
         return effect
 
@@ -126,7 +127,7 @@ class ExecutorNode:
             with detached(), keyed(key):
                 if isinstance(tool, SubAgent):
                     return await tool.arun(self._errand(state, item, args))
-                return returned(await tool.ainvoke(_tool_call(tool, args, item)))
+                return returned(await tool.ainvoke(_tool_call(tool, args, item)), str(item["id"]))
 
         return effect
 
@@ -153,34 +154,31 @@ def _tool_call(tool: BaseTool, args: dict[str, JSON], item: JsonObject) -> dict[
     return {"name": tool.name, "args": args, "id": str(item["id"]), "type": "tool_call"}
 
 
-def returned(result: object) -> JSON:
-    """Return what a tool gave back as JSON, value by value, and whether it calls that a success."""
-    values: list[JSON] = []
-    ok = True
-    for message in _messages(result):
-        if isinstance(message, BaseMessage):
-            ok = ok and getattr(message, "status", "success") == "success"
-            values += [_plain(value) for value in _values(message)]
-        else:
-            values.append(_plain(message))
-    return {"ok": ok, "values": values}
+def returned(result: object, call: str) -> JSON:
+    """Return what a tool gave back for ``call``: its values, which one is the declared result, whether it succeeded."""
+    parts = list(_parts(result))
+    messages = [part for part in parts if isinstance(part, BaseMessage)]
+    found = [pair for values in result_values(messages, call) for pair in values]
+    loose = [
+        part for part in parts if not isinstance(part, BaseMessage)
+    ]  # a tool of its own kind may return no message
+    found += [(part, part is result) for part in loose]
+    return {
+        "ok": all(getattr(message, "status", "success") == "success" for message in messages),
+        "values": [_plain(value) for value, _ in found],
+        "declared": [declared for _, declared in found],
+    }
 
 
-def _messages(result: object) -> Iterator[object]:
+def _parts(result: object) -> Iterator[object]:
     if isinstance(result, Command):
         update = result.update if isinstance(result.update, dict) else {}
         found = update.get("messages", [])
         yield from found if isinstance(found, list) else [found]
+    elif isinstance(result, list) and any(isinstance(item, BaseMessage | Command) for item in result):
+        yield from (part for item in result for part in _parts(item))
     else:
         yield result
-
-
-def _values(message: BaseMessage) -> Iterator[object]:
-    blocks = [message.content] if isinstance(message.content, str) else message.content
-    for block in blocks:
-        yield block["text"] if isinstance(block, dict) and isinstance(block.get("text"), str) else block
-    if isinstance(message, ToolMessage) and message.artifact is not None:
-        yield message.artifact
 
 
 def _plain(value: object) -> JSON:

@@ -62,7 +62,7 @@ class IngestNode:
         if values is None:
             return self._ended(thread, book, call, outcome)
         ok = isinstance(outcome.result, dict) and outcome.result.get("ok") is True
-        shown = self._store(thread, book, call, values, declared=ok)
+        shown = self._store(thread, book, call, values if ok else [(value, False) for value, _ in values])
         emit(
             ItemIngested(
                 thread_of(state),
@@ -84,20 +84,23 @@ class IngestNode:
         said = (outcome.error or {}).get("text")
         if outcome.state is not State.FAILED or not isinstance(said, str) or not said:
             return refused(code, REMEDIES[code])
-        return refused(code, REMEDIES[code], detail=self._store(thread, book, call, [said], declared=False))
+        return refused(code, REMEDIES[code], detail=self._store(thread, book, call, [(said, False)]))
 
     def _show_message(self, thread: Thread, book: Book, key: str, text: str, log: list[JsonObject]) -> None:
         """Show the user's own words as they are, and what was quoted or pasted into them as a reference."""
-        parts = {own: "\n".join(line for line in part.split("\n") if line.strip(" `~\t")) for part, own in own_parts(text)}
+        parts = {
+            own: "\n".join(line for line in part.split("\n") if line.strip(" `~\t")) for part, own in own_parts(text)
+        }
         log.append(said_by_user(parts.get(True, "")))
         if pasted := parts.get(False, ""):
-            shown = self._store(thread, book, Call(PASTED, {}, f"pasted:{key}"), [pasted], declared=False)
+            shown = self._store(thread, book, Call(PASTED, {}, f"pasted:{key}"), [(pasted, False)])
             log.append(observed("", {"status": "pasted", "reference": shown}))
 
     @staticmethod
-    def _store(thread: Thread, book: Book, call: Call, values: Sequence[JSON], *, declared: bool) -> dict[str, JSON]:
+    def _store(thread: Thread, book: Book, call: Call, values: Sequence[tuple[JSON, bool]]) -> dict[str, JSON]:
+        """Store the values of a result, each with whether it is the declared one, and return what is shown of them."""
         parts = []
-        for number, value in enumerate(values):
+        for number, (value, declared) in enumerate(values):
             key = f"call:{call.id}/{number}"
             thread.session.result(call, value, key=key, declared=declared)
             parts += thread.contents.parts(key)
@@ -154,13 +157,19 @@ def withdrawn_or_not_run(proposal: Proposal) -> JsonObject:
     return refused("not_run", REMEDIES["not_run"])
 
 
-def _values(outcome: Outcome) -> list[JSON] | None:
-    """Return what a call returned, or None when there is nothing to show."""
+def _values(outcome: Outcome) -> list[tuple[JSON, bool]] | None:
+    """Return what a call returned, each value with whether it is the declared one; None when there is nothing to show.
+
+    A record that does not say which it is has none.
+    """
     result = outcome.result
     if outcome.state is not State.SUCCEEDED or not isinstance(result, dict) or NOT_KEPT in result:
         return None
-    values = result.get("values")
-    return values if isinstance(values, list) else None
+    values, declared = result.get("values"), result.get("declared")
+    if not isinstance(values, list):
+        return None
+    marks = declared if isinstance(declared, list) and len(declared) == len(values) else [False] * len(values)
+    return [(value, mark is True) for value, mark in zip(values, marks, strict=True)]
 
 
 def _floor(state: PipelineState) -> PipelineState:

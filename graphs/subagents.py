@@ -74,4 +74,5 @@ class SubAgentPausedError(OutcomeUnknownError):
 def _result(answer: str | None, waiting: list[str], code: str) -> JSON:
     if waiting:
         raise SubAgentPausedError(waiting)
-    return {"ok": answer is not None, "values": [answer if answer is not None else f"stopped: {code}"]}
+    said = answer if answer is not None else f"stopped: {code}"
+    return {"ok": answer is not None, "values": [said], "declared": [True]}
