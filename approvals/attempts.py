@@ -16,7 +16,7 @@ from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.outcome import Ending
 from checkvalve.approvals.ownership import Owner
-from checkvalve.approvals.records import Proposal, State, idempotency_key
+from checkvalve.approvals.records import Proposal, State, idempotency_key, stored_digest
 from checkvalve.approvals.tables import attempts, grants
 from checkvalve.filters.strictjson import JSON
 
@@ -133,10 +133,20 @@ def finish(connection: sa.Connection, attempt: Attempt, ending: Ending, *, at: i
     open_ = mine.where(attempts.c.finished_at.is_(None))
     kept = connection.execute(open_.values(finished_at=at, result=ending.result, error=error))
     proposal = moves.load(connection, attempt.proposal_id)
-    details: dict[str, JSON] = {"fence": attempt.fence, "error": None if ending.error is None else ending.error["type"]}
+    details: dict[str, JSON] = {
+        "fence": attempt.fence,
+        "error": None if ending.error is None else ending.error["type"],
+        "result_digest": stored_digest(ending.result),
+        "error_digest": stored_digest(error),
+    }
     if kept.rowcount == 1 and proposal.state is State.EXECUTING:
         by = worker(attempt.owner)
         return moves.move(connection, proposal, ending.state, at=at, by=by, code=ending.code, details=details)
-    late: dict[str, JSON] = {"ended": ending.state.value, "code": ending.code, **details}
+    late: dict[str, JSON] = {
+        "ended": ending.state.value,
+        "code": ending.code,
+        "kept": kept.rowcount == 1,
+        **details,
+    }
     audit.append(connection, at=at, kind="attempt.late", subject=proposal.id, body=late)
     return proposal

@@ -19,6 +19,7 @@ from checkvalve.approvals.outcome import NOT_STARTED, Ending, Outcome
 from checkvalve.approvals.ownership import Owner, is_dead
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import attempts as attempt_rows
 from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.toolspec import Idempotency
@@ -70,6 +71,8 @@ class Claims:
         self._step("revalidated")
         try:  # 3.
             proposal.args()
+            with self._queue.store.read() as connection:
+                require_recorded(connection, proposal_id)
         except StoreCorruptError:
             self._void(proposal, "record_changed")
             raise
@@ -122,18 +125,25 @@ class Claims:
             _RUNNING.discard(claim.attempt.owner)
 
     def look(self, proposal_id: str) -> Outcome:
-        """Return how the proposal stands, after finding out whether the process that runs it is still alive."""
+        """Return how the proposal stands, after finding out whether the process that runs it is still alive.
+
+        Raises:
+            StoreCorruptError: the recorded result is not the one that its event has.
+        """
         proposal = self._queue.get(proposal_id)
         with self._queue.store.read() as connection:
             attempt = attempts.read(connection, proposal_id)
-        if attempt is None:
-            return Outcome(proposal)
+            if attempt is None:
+                return Outcome(proposal)
+            if proposal.state is not State.EXECUTING:
+                require_recorded(connection, proposal_id)
         if proposal.state is State.EXECUTING:
-            return self._recover_one(proposal_id, attempt) or Outcome(proposal)
+            found = self._recover_one(proposal_id, attempt) or proposal
+            return Outcome(found) if found.state is State.EXECUTING else self.look(proposal_id)
         result, error = attempt.outcome()
         return Outcome(proposal, result=result, error=error)
 
-    def _recover_one(self, proposal_id: str, attempt: Attempt) -> Outcome | None:
+    def _recover_one(self, proposal_id: str, attempt: Attempt) -> Proposal | None:
         now = self._queue.clock()
         if not _is_gone(attempt, now):
             return None
@@ -145,8 +155,7 @@ class Claims:
                 proposal = moves.move(
                     connection, proposal, State.UNKNOWN, at=now, by="recovery", code="owner_died", details=details
                 )
-        result, error = current.outcome() if current else (None, None)
-        return Outcome(proposal, result=result, error=error)
+        return proposal
 
     def recover(self) -> list[Proposal]:
         """Look at every attempt that is still open, and return the proposals that became unknown."""
@@ -155,7 +164,7 @@ class Claims:
         with self._queue.store.read() as connection:
             running = [Attempt(**row) for row in connection.execute(query).mappings()]
         found = (self._recover_one(attempt.proposal_id, attempt) for attempt in running)
-        return [outcome.proposal for outcome in found if outcome is not None and outcome.state is State.UNKNOWN]
+        return [proposal for proposal in found if proposal is not None and proposal.state is State.UNKNOWN]
 
 
 def _is_gone(attempt: Attempt, now: int) -> bool:

@@ -12,12 +12,15 @@ from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.said import ENDORSEMENT
+from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import endorsements
 from checkvalve.filters.strictjson import JSON
 
 MAX_SOURCE: Final = 900
 """Bytes of a source's name: its path follows keys in untrusted data, and an index has limits."""
-_KEY: Final = ("thread", "value_digest", "source", "role", "tool", "kind")
+_KEY: Final = ENDORSEMENT
+_VALUE: Final = ("value", "source", "role", "tool", "kind")
 
 
 def offered(decision: Decision) -> list[dict[str, str]]:
@@ -34,7 +37,10 @@ def _fits(source: str) -> bool:
 
 
 def store(connection: sa.Connection, proposal: Proposal, *, by: str, at: int) -> None:
-    """Store what the approved proposal offered, for its thread; data accepted before stays as it was."""
+    """Store what the approved proposal offered, for its thread; data accepted before stays as it was.
+
+    The caller has made sure that the proposal is what was recorded.
+    """
     for offer in proposal.endorsable:
         item = Endorsement(**offer)
         values = {**asdict(item), "thread": proposal.thread, "value_digest": digest(item.value)}
@@ -43,13 +49,19 @@ def store(connection: sa.Connection, proposal: Proposal, *, by: str, at: int) ->
             continue
         row = {**values, "proposal_id": proposal.id, "endorsed_by": by, "endorsed_at": at}
         connection.execute(sa.insert(endorsements).values(row))
-        shown = ("thread", "value_digest", "source", "role", "tool", "kind")
-        body: dict[str, JSON] = {"by": by, **{name: values[name] for name in shown}}
+        body: dict[str, JSON] = {"by": by, **{name: values[name] for name in _KEY}}
         audit.append(connection, at=at, kind="endorsement.stored", subject=proposal.id, body=body)
 
 
 def read(connection: sa.Connection, thread: str) -> list[Endorsement]:
-    """Return the endorsements of a thread, oldest first."""
+    """Return the endorsements of a thread, oldest first.
+
+    Raises:
+        StoreCorruptError: one of them is not what its events say: nobody gave it.
+    """
     row = endorsements.c
-    query = sa.select(row.value, row.source, row.role, row.tool, row.kind).where(row.thread == thread).order_by(row.id)
-    return [Endorsement(*found) for found in connection.execute(query)]
+    query = sa.select(endorsements).where(row.thread == thread).order_by(row.id)
+    found = connection.execute(query).mappings().all()
+    for proposal_id in {item["proposal_id"] for item in found}:
+        require_recorded(connection, proposal_id)
+    return [Endorsement(*(item[name] for name in _VALUE)) for item in found]

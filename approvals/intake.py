@@ -14,7 +14,7 @@ from checkvalve.approvals.clock import Clock, micros, rfc3339
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.reasons import remedy_for
-from checkvalve.approvals.records import Proposal, State, from_row, proposal_id
+from checkvalve.approvals.records import Proposal, State, from_row, proposal_id, record_digest
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import proposals
@@ -92,7 +92,8 @@ class Intake:
         values["execute_by"] = until if state is State.APPROVED else None
         connection.execute(sa.insert(proposals).values(values))
         proposal = from_row(values)
-        audit.append(connection, at=now, kind="proposal.recorded", subject=known, body=_body(proposal, decision))
+        body = {**_body(proposal, decision), "record_digest": record_digest(values)}
+        audit.append(connection, at=now, kind="proposal.recorded", subject=known, body=body)
         if state is State.APPROVED:
             moves.issue_grant(connection, proposal, by=by, at=now, execute_by=until)
         return proposal
@@ -154,6 +155,7 @@ def _body(proposal: Proposal, decision: Decision) -> dict[str, JSON]:
     return {
         "state": proposal.state.value,
         "version": proposal.version,
+        "by": proposal.decided_by,
         "mode": proposal.mode,
         "thread": proposal.thread,
         "call_id": proposal.call_id,

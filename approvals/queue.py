@@ -23,6 +23,7 @@ from checkvalve.approvals.render import short
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.reviewers import Reviewer, Reviewers, folded
 from checkvalve.approvals.store import Store
+from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.filters.strictjson import JSON
@@ -134,13 +135,14 @@ class Queue:
     ) -> Proposal:
         """Say yes to exactly the call with this digest, once.
 
-        1. Close it first if its time is over; then it must be pending.
+        1. Close it first if its time is over; then it must be pending, and what was recorded.
         2. The reviewer still is one, and did not ask for the call (unless this is a single-user setting).
         3. The digest prefix matches the stored digest.
         4. Pending → approved, the grant, and unless ``endorse`` is false the accepted data: one transaction.
 
         Raises:
-            NotFoundError, ConflictError, CredentialError, NotAllowedError, DigestError: nothing was changed.
+            NotFoundError, ConflictError, CredentialError, NotAllowedError, DigestError, StoreCorruptError: nothing was
+                changed.
         """
         self.get(proposal_id)
         now = self.clock()
@@ -148,6 +150,7 @@ class Queue:
             proposal = moves.load(connection, proposal_id)
             if proposal.state is not State.PENDING or moves.is_overdue(proposal, now):
                 raise moves.conflict(proposal)
+            require_recorded(connection, proposal_id)
             self.reviewers.require(connection, reviewer)
             own = self._is_own(proposal, reviewer)
             match_digest(proposal, digest_prefix)

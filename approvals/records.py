@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from sqlalchemy import RowMapping
 
-from checkvalve.approvals.canonical import canonical
+from checkvalve.approvals.canonical import canonical, digest, digest_bytes
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.toolspec import Idempotency
@@ -150,6 +150,42 @@ class Proposal:
             "note": self.note,
             "self_approved": self.self_approved,
         }
+
+
+_RECORD: Final = (
+    "id",
+    "thread",
+    "call_id",
+    "requester",
+    "server",
+    "tool",
+    "digest",
+    "mode",
+    "idempotency",
+    "verdict",
+    "rule",
+    "reason",
+    "remedy",
+    "decision",
+    "endorsable",
+    "created_at",
+    "decide_by",
+)
+"""The columns that never change after a proposal is recorded; the bytes of the call stand behind ``digest``."""
+
+
+def record_digest(row: Mapping[str, Any] | RowMapping) -> str:
+    """Return what the first event keeps of a row: with it, an edit of any column that never changes is found.
+
+    Raises:
+        HostileInputError: the row holds what this program never writes.
+    """
+    return digest({name: row[name] for name in _RECORD})
+
+
+def stored_digest(text: str | None) -> str | None:
+    """Return what an event keeps of a stored result or error."""
+    return None if text is None else digest_bytes(text.encode())
 
 
 def proposal_id(thread: str, call_id: str, digest: str) -> str:

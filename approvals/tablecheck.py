@@ -1,125 +1,155 @@
-"""Do the tables say what the events say? A row that was edited, planted or removed by hand is found here."""
+"""Do the tables say what the events say? A row that was edited, planted or removed by hand is found here.
+
+Guarantees: every column of proposals, permits, attempts, endorsements and reviewers is compared with the events, and
+the same comparison is made for one proposal before it is approved, run, or its result handed out. A proposal recorded
+by an older version has fewer columns in its events; those it has are compared. What it does not cover: the tables
+``content``, ``history`` and ``leases``, which have no events.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
+from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.canonical import digest, digest_bytes
+from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.errors import StoreCorruptError
+from checkvalve.approvals.records import record_digest, stored_digest
 from checkvalve.approvals.reviewers import credential_digest
+from checkvalve.approvals.said import ENDORSEMENT, Seen
 from checkvalve.approvals.tables import attempts, endorsements, grants, proposals, reviewers
 from checkvalve.filters.errors import HostileInputError
 
-_ENDORSEMENT = ("thread", "value_digest", "source", "role", "tool", "kind")
+Found = Iterator[tuple[str, str]]
+
+_NOBODY: Final = Seen()
 
 
-@dataclass(slots=True)
-class Seen:
-    """What the events say of one subject; the empty subject has the reviewers."""
-
-    state: str = ""
-    version: int = 0
-    digest: str = ""
-    decision: str = ""
-    granted_by: str = ""
-    fence: int = 0
-    endorsed: set[tuple[str, ...]] = field(default_factory=set)
-    reviewers: dict[str, str] = field(default_factory=dict)
-    disabled: set[str] = field(default_factory=set)
-
-    def note(self, kind: str, body: Mapping[str, Any]) -> None:
-        """Take in one event."""
-        if kind.startswith("proposal."):
-            self.state, self.version = str(body.get("state")), _number(body.get("version"))
-            self.digest = str(body.get("digest"))
-            self.decision = str(body.get("decision_digest") or self.decision)
-        elif kind == "grant.issued":
-            self.granted_by = str(body.get("issued_by"))
-        elif kind == "attempt.intent":
-            self.fence = _number(body.get("fence"))
-        elif kind == "endorsement.stored":
-            self.endorsed.add(tuple(str(body.get(name)) for name in _ENDORSEMENT))
-        elif kind == "reviewer.added":
-            self.reviewers[str(body.get("reviewer"))] = str(body.get("credential"))
-        elif kind == "reviewer.disabled":
-            self.disabled.add(str(body.get("reviewer")))
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0  # an edited event may hold anything
-
-
-def check_tables(connection: sa.Connection, seen: Mapping[str, Seen]) -> Iterator[tuple[str, str]]:
+def check_tables(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
     """Yield a code and a sentence for each row that differs from its events, and for each row that is gone."""
-    known = set()
-    for row in connection.execute(sa.select(proposals)).mappings():
-        known.add(row["id"])
-        if not _same_proposal(row, seen.get(row["id"], Seen())):
-            yield "row_differs", f"proposal {row['id']} is not what its events say"
-    for gone in sorted(subject for subject in seen if subject and subject not in known):
-        yield "row_missing", f"proposal {gone} has events and no row"
-    yield from _check_permits(connection, seen)
+    yield from _check_calls(connection, seen)
     yield from _check_endorsements(connection, seen)
-    yield from _check_reviewers(connection, seen.get("", Seen()))
+    yield from _check_reviewers(connection, seen.get("", _NOBODY))
+
+
+def require_recorded(connection: sa.Connection, proposal_id: str) -> None:
+    """Make sure that what the tables hold of one proposal is what its events say.
+
+    Raises:
+        StoreCorruptError: something was edited, planted or removed beside the log.
+    """
+    said = Seen()
+    for event in read_events(connection, subject=proposal_id):
+        said.note(event.kind, body_of(event.body), event.at)
+    seen = {proposal_id: said}
+    for check in (_check_calls, _check_endorsements):
+        for _code, text in check(connection, seen, only=proposal_id):
+            raise StoreCorruptError(text, remedy="nothing was done; verify the audit log: checkvalve audit verify")
+
+
+def body_of(text: object) -> dict[str, Any]:
+    """Return the body of an event; an edited one may be anything."""
+    try:
+        body = json.loads(text) if isinstance(text, str) else {}
+    except (ValueError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _rows(connection: sa.Connection, column: sa.Column[Any], only: str) -> Iterator[sa.RowMapping]:
+    query = sa.select(column.table)
+    yield from connection.execute(query.where(column == only) if only else query).mappings()
+
+
+def _check_calls(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
+    checks = (
+        ("proposal", proposals.c.id, _same_proposal),
+        ("permit", grants.c.proposal_id, _same_permit),
+        ("attempt", attempts.c.proposal_id, _same_attempt),
+    )
+    for what, column, same in checks:
+        known = set()
+        for row in _rows(connection, column, only):
+            subject = row[column.name]
+            known.add(subject)
+            if not same(row, seen.get(subject, _NOBODY)):
+                yield "row_differs", f"the {what} {subject} is not what its events say"
+        for gone in sorted(name for name, said in seen.items() if name and said.has(what) and name not in known):
+            yield "row_missing", f"the {what} {gone} has events and no row"
 
 
 def _same_proposal(row: sa.RowMapping, said: Seen) -> bool:
     try:
         stored = digest_bytes(row["canonical"])
         decision = digest_bytes(row["decision"].encode())  # it is stored in its canonical form
-    except (TypeError, AttributeError, UnicodeError):
+        execute_by = None if row["execute_by"] is None else rfc3339(row["execute_by"])
+        if said.torn or (said.record and record_digest(row) != said.record):
+            return False
+        same = all(str(row[name]) == value for name, value in said.columns.items() if name != "decide_by")
+        if not same or rfc3339(row["decide_by"]) != said.columns.get("decide_by"):
+            return False
+    except (TypeError, AttributeError, ValueError, OverflowError, HostileInputError):
         return False
-    return (row["state"], row["version"], row["digest"], stored, decision) == (
-        said.state,
-        said.version,
-        said.digest,
-        said.digest,
-        said.decision,
-    )
+    if said.by is not None and row["decided_by"] != said.by:
+        return False
+    moved = (row["state"], row["version"], row["updated_at"], row["code"], row["note"], row["self_approved"])
+    found = (*moved, execute_by, row["digest"], stored, decision)
+    told = (said.state, said.version, said.at, said.code, said.note_, said.self_approved)
+    return found == (*told, said.execute_by, said.digest, said.digest, said.decision)
 
 
-def _check_permits(connection: sa.Connection, seen: Mapping[str, Seen]) -> Iterator[tuple[str, str]]:
-    permitted, attempted = set(), set()
-    for permit in connection.execute(sa.select(grants.c.proposal_id, grants.c.issued_by, grants.c.digest)):
-        permitted.add(permit.proposal_id)
-        said = seen.get(permit.proposal_id, Seen())
-        if (permit.issued_by, permit.digest) != (said.granted_by, said.digest):
-            yield "row_differs", f"the permit of proposal {permit.proposal_id} is not what its events say"
-    for attempt in connection.execute(sa.select(attempts.c.proposal_id, attempts.c.fence)):
-        attempted.add(attempt.proposal_id)
-        if attempt.fence != seen.get(attempt.proposal_id, Seen()).fence:
-            yield "row_differs", f"the attempt of proposal {attempt.proposal_id} is not what its events say"
-    for subject, said in seen.items():
-        if said.granted_by and subject not in permitted:
-            yield "row_missing", f"the permit of proposal {subject} is gone"
-        if said.fence and subject not in attempted:
-            yield "row_missing", f"the attempt of proposal {subject} is gone"
+def _same_permit(row: sa.RowMapping, said: Seen) -> bool:
+    try:
+        until = rfc3339(row["execute_by"])
+    except (TypeError, ValueError, OverflowError):
+        return False
+    used = None if said.attempt is None else said.attempt["started_at"]
+    found = (row["issued_by"], row["issued_at"], row["digest"], until, row["used_at"])
+    return found == (said.granted_by, said.granted_at, said.digest, said.execute_by, used)
 
 
-def _check_endorsements(connection: sa.Connection, seen: Mapping[str, Seen]) -> Iterator[tuple[str, str]]:
+def _same_attempt(row: sa.RowMapping, said: Seen) -> bool:
+    if said.attempt is None:
+        return False
+    try:
+        found = {**row, "lease_until": rfc3339(row["lease_until"])}
+        found |= {name: stored_digest(row[name]) for name in ("result", "error")}
+    except (TypeError, AttributeError, ValueError, OverflowError):
+        return False
+    return all(found[name] == value for name, value in said.attempt.items())
+
+
+def _check_endorsements(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
     found = 0
-    for row in connection.execute(sa.select(endorsements)).mappings():
+    for row in _rows(connection, endorsements.c.proposal_id, only):
         found += 1
-        said = seen.get(row["proposal_id"], Seen())
-        try:
-            same = digest(row["value"]) == row["value_digest"]
-        except HostileInputError:
-            same = False
-        if not same or tuple(str(row[name]) for name in _ENDORSEMENT) not in said.endorsed:
+        if not same_endorsement(row, seen.get(row["proposal_id"], _NOBODY)):
             yield "row_differs", f"an endorsement of proposal {row['proposal_id']} is not what its events say"
     if found < sum(len(said.endorsed) for said in seen.values()):
         yield "row_missing", "an endorsement is gone"
 
 
-def _check_reviewers(connection: sa.Connection, said: Seen) -> Iterator[tuple[str, str]]:
+def same_endorsement(row: sa.RowMapping, said: Seen) -> bool:
+    """Say whether an endorsement is one that the events of its proposal have."""
+    try:
+        if digest(row["value"]) != row["value_digest"]:
+            return False
+    except HostileInputError:
+        return False
+    key = tuple(str(row[name]) for name in ENDORSEMENT)
+    return said.endorsed.get(key) == (row["endorsed_by"], row["endorsed_at"])
+
+
+def _check_reviewers(connection: sa.Connection, said: Seen) -> Found:
     found = set()
     for row in connection.execute(sa.select(reviewers)):
         found.add(row.name)
-        same = credential_digest(str(row.selector), str(row.token_hash)) == said.reviewers.get(row.name)
-        if not same or (row.disabled_at is not None) != (row.name in said.disabled):
+        stored = (credential_digest(str(row.selector), str(row.token_hash)), row.added_by, row.added_at)
+        if stored != said.reviewers.get(row.name) or row.disabled_at != said.disabled.get(row.name):
             yield "row_differs", f"reviewer {row.name!r} is not what the events say"
     for gone in sorted(said.reviewers.keys() - found):
         yield "row_missing", f"reviewer {gone!r} has an event and no row"

@@ -1,23 +1,25 @@
 """Verifying the log: the chain against itself, against a head kept elsewhere, and the tables against the chain.
 
-What it proves: nothing in the chain was changed, removed, inserted or reordered, and what the tables say is what the
-events say. What it cannot prove: that the records are true, or that nobody rewrote the whole chain; for that, keep
-heads (``audit head``) where the gateway's user cannot write, and verify against them.
+What it proves: nothing in the chain was changed, removed, inserted or reordered, and what the tables
+of proposals, permits, attempts, endorsements and reviewers say is what the events say. What it cannot prove: that the
+records are true, or that nobody rewrote the whole chain; for that, keep heads (``audit head``) where the gateway's user
+cannot write, and verify against them. What it does not look at: ``content`` and ``history`` (the words, results and
+labels that a thread was decided from) and ``leases``; no event holds them.
 """
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 
 from checkvalve.approvals.audit import Event, Head, chain_hash, read_events
+from checkvalve.approvals.said import Seen
 from checkvalve.approvals.store import Store
-from checkvalve.approvals.tablecheck import Seen, check_tables
+from checkvalve.approvals.tablecheck import body_of, check_tables
 from checkvalve.approvals.tables import audit_head
 from checkvalve.filters.strictjson import JSON
 
@@ -94,7 +96,7 @@ def verify(store: Store, *, saved: Head | None = None) -> VerifyReport:
     1. Walk the chain: numbers without a gap, each event bound to the one before, each hash as computed.
     2. The head row is the end of the chain.
     3. The saved head lies in the chain.
-    4. Proposals, grants, endorsements and reviewers are those of the events.
+    4. Every column of proposals, grants, attempts, endorsements and reviewers is that of the events.
     """
     report = VerifyReport()
     seen: dict[str, Seen] = defaultdict(Seen)
@@ -123,7 +125,7 @@ def _walk(chain: Iterator[Event], report: VerifyReport, seen: dict[str, Seen], s
             report.add("changed", f"event {event.seq} is not what was written", event.seq)
         if saved is not None and event.seq == saved.seq and event.hash != saved.hash:
             report.add("replaced", f"event {event.seq} is another one than when the head was saved", event.seq)
-        seen[str(event.subject)].note(str(event.kind), _body(event))
+        seen[str(event.subject)].note(str(event.kind), body_of(event.body), event.at)
         last = Head(event.seq, event.hash)
     return last
 
@@ -135,11 +137,3 @@ def _hash(event: Event) -> str:
         )
     except Exception:  # noqa: BLE001  # a value of a kind that is never written is a change like any other
         return ""
-
-
-def _body(event: Event) -> dict[str, Any]:
-    try:
-        body = json.loads(event.body)
-    except (ValueError, TypeError, RecursionError):
-        return {}
-    return body if isinstance(body, dict) else {}

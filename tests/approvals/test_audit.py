@@ -1,16 +1,25 @@
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkvalve.approvals import audit
 from checkvalve.approvals.audit import Head, chain_hash
+from checkvalve.approvals.canonical import canonical
+from checkvalve.approvals.errors import StoreCorruptError
+from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.records import State
 from checkvalve.approvals.store import Store
+from checkvalve.approvals.tables import attempts, endorsements, grants, proposals, reviewers
 from checkvalve.approvals.verify import format_head, parse_head, verify
 from tests.approvals.made import Desk, fill, tamper
 
@@ -48,6 +57,21 @@ def length(path: Path) -> int:
 def last_head(path: Path) -> Head:
     with Store.open(f"sqlite:///{path}") as store:
         return audit.head(store)
+
+
+def rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Change the bodies of all events, and compute a whole new chain over them."""
+    connection = sqlite3.connect(path)
+    rows = connection.execute("SELECT seq, at, kind, subject, body FROM events ORDER BY seq").fetchall()
+    prev = ""
+    for seq, at, kind, subject, old in rows:
+        body = canonical(change(json.loads(old))).decode()
+        new = chain_hash(prev, seq=seq, at=at, kind=kind, subject=subject, body=body)
+        connection.execute("UPDATE events SET body = ?, prev = ?, hash = ? WHERE seq = ?", (body, prev, new, seq))
+        prev = new
+    connection.execute("UPDATE audit_head SET hash = ?", (prev,))
+    connection.commit()
+    connection.close()
 
 
 @pytest.mark.claim("C5")
@@ -110,16 +134,7 @@ def test_a_cut_end_is_found_by_the_head_row_and_by_a_saved_head(original: Path, 
 def test_a_rewritten_chain_is_found_by_a_saved_head(original: Path, tmp_path: Path) -> None:
     copy, saved = tmp_path / "copy.db", last_head(original)
     shutil.copy(original, copy)
-    connection = sqlite3.connect(copy)
-    rows = connection.execute("SELECT seq, at, kind, subject, body FROM events ORDER BY seq").fetchall()
-    prev = ""
-    for seq, at, kind, subject, body in rows:
-        new = chain_hash(prev, seq=seq, at=at + 1, kind=kind, subject=subject, body=body)
-        connection.execute("UPDATE events SET at = ?, prev = ?, hash = ? WHERE seq = ?", (at + 1, prev, new, seq))
-        prev = new
-    connection.execute("UPDATE audit_head SET hash = ?", (prev,))
-    connection.commit()
-    connection.close()
+    rewrite(copy, lambda body: {**body, "policy_digest": "another"})
     with Store.open(f"sqlite:///{copy}", create=False) as store:
         assert verify(store).ok
         assert {finding.code for finding in verify(store, saved=saved).findings} == {"replaced"}
@@ -153,6 +168,129 @@ def test_tables_that_say_something_else_than_the_events_are_found(original: Path
     assert after(original, tmp_path / "copy.db", change) & {"row_differs", "row_missing"}
 
 
+@pytest.mark.claim("C5")
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        (table.name, column.name)
+        for table in (proposals, grants, attempts, endorsements, reviewers)
+        for column in table.columns
+        if (table.name, column.name) != ("endorsements", "id")  # a number that nothing refers to
+    ],
+)
+def test_an_edit_of_any_column_of_any_row_is_found(original: Path, tmp_path: Path, table: str, column: str) -> None:
+    connection = sqlite3.connect(original)
+    rows = [row for (row,) in connection.execute(f"SELECT rowid FROM {table}")]
+    connection.close()
+    for row in rows:
+        change = f"UPDATE {table} SET {column} = 'other' WHERE rowid = {row}"
+        assert after(original, tmp_path / "copy.db", change), f"{table}.{column} of row {row}"
+
+
+@pytest.mark.claim("C5")
+@pytest.mark.parametrize("fence", [0, 1])
+def test_a_planted_attempt_is_found(original: Path, tmp_path: Path, fence: int) -> None:
+    plant = f"INSERT INTO attempts SELECT id, {fence}, 'k', 'o', 1, 1, 1, '1', NULL FROM proposals"
+    assert after(original, tmp_path / "copy.db", f"{plant} WHERE state = 'pending'") == {"row_differs"}
+
+
+NEWER = {"record_digest", "result_digest", "error_digest", "kept"}
+
+
+@pytest.mark.parametrize(
+    ("change", "finds"),
+    [
+        ("UPDATE proposals SET note = note", False),
+        ("UPDATE proposals SET requester = 'eve'", True),
+        ("UPDATE proposals SET decide_by = decide_by + 1", True),
+        ("UPDATE proposals SET endorsable = '[]'", False),  # what the events of that version do not hold
+        ("UPDATE attempts SET result = '1'", False),
+        ("UPDATE attempts SET owner = '1'", True),
+    ],
+)
+def test_a_log_of_an_older_version_is_compared_as_far_as_it_goes(
+    original: Path, tmp_path: Path, change: str, finds: bool
+) -> None:
+    older = tmp_path / "older.db"
+    shutil.copy(original, older)
+    rewrite(older, lambda body: {name: value for name, value in body.items() if name not in NEWER})
+    assert bool(after(older, tmp_path / "copy.db", change)) is finds
+
+
+def edit(store: Store, statement: str) -> None:
+    with store.write() as connection:
+        connection.execute(sa.text(statement))
+
+
+@pytest.mark.claim("C5")
+@pytest.mark.parametrize(
+    "change",
+    [
+        'endorsable = \'[{"value"\\:"x","source"\\:"s","role"\\:"r","tool"\\:"t","kind"\\:"k"}]\'',
+        "requester = 'somebody'",
+        "decide_by = decide_by + 1000000",
+        "mode = 'observe'",
+    ],
+)
+def test_a_call_that_was_edited_beside_the_log_cannot_be_approved(store: Store, desk: Desk, change: str) -> None:
+    proposal = desk.propose()
+    edit(store, f"UPDATE proposals SET {change}")
+    with pytest.raises(StoreCorruptError):
+        desk.approve(proposal)
+    assert desk.queue.grant(proposal.id) is None
+    assert desk.queue.endorsements("t") == []
+
+
+@pytest.mark.claim("C5")
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE proposals SET execute_by = execute_by + 1000000",
+        "UPDATE grants SET execute_by = execute_by + 1000000",
+        "UPDATE proposals SET idempotency = 'read'",
+        "UPDATE proposals SET mode = 'observe'",
+    ],
+)
+def test_a_permit_that_was_edited_beside_the_log_runs_nothing(store: Store, desk: Desk, change: str) -> None:
+    proposal, ran = desk.approve(desk.propose()), list[object]()
+    edit(store, change)
+    with pytest.raises(StoreCorruptError):
+        Executor(desk.queue).run(proposal.id, lambda args, key: ran.append(args))
+    assert not ran
+    assert desk.queue.get(proposal.id).state is State.INVALIDATED
+
+
+@pytest.mark.claim("C5")
+def test_a_result_that_was_edited_is_not_handed_out(store: Store, desk: Desk) -> None:
+    executor = Executor(desk.queue)
+    done = executor.run(desk.approve(desk.propose()).id, lambda args, key: "sent").proposal
+    assert executor.look(done.id).result == "sent"
+    edit(store, "UPDATE attempts SET result = '\"forged\"'")
+    with pytest.raises(StoreCorruptError):
+        executor.look(done.id)
+
+
+@pytest.mark.claim("C5")
+def test_a_planted_endorsement_vouches_for_nothing(store: Store, desk: Desk) -> None:
+    desk.approve(desk.propose())
+    assert len(desk.queue.endorsements("t")) == 1
+    edit(store, "UPDATE endorsements SET tool = 'pay'")
+    with pytest.raises(StoreCorruptError):
+        desk.queue.endorsements("t")
+
+
+@pytest.mark.claim("C5")
+def test_an_edit_that_a_later_move_took_over_is_found_all_the_same(store: Store, desk: Desk) -> None:
+    edited, lengthened = desk.propose(), desk.propose()
+    with store.write() as connection:
+        connection.execute(sa.text("UPDATE proposals SET note = 'yes'"))
+    desk.queue.reject(lengthened.id, desk.reviewer)
+    with store.write() as connection:
+        connection.execute(sa.update(proposals).where(proposals.c.id == edited.id).values(state="approved", note=""))
+    desk.queue.invalidate(edited.id, "undone")
+    assert {finding.text.split()[2] for finding in verify(store).findings} == {edited.id, lengthened.id}
+
+
 def test_an_event_and_its_change_commit_together(store: Store, desk: Desk) -> None:
     proposal = desk.propose()
     tamper(Path(store.path or ""), "DELETE FROM audit_head")
@@ -178,4 +316,5 @@ def test_many_findings_are_counted(original: Path, tmp_path: Path, monkeypatch: 
     tamper(copy, "UPDATE events SET at = at + 1")
     with Store.open(f"sqlite:///{copy}") as store:
         report = verify(store)
-    assert (len(report.findings), report.more, report.to_json()["ok"]) == (3, length(original) - 3, False)
+    assert (len(report.findings), report.to_json()["ok"]) == (3, False)
+    assert report.more >= length(original) - 3

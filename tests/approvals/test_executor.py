@@ -10,14 +10,15 @@ from typing import Any, NoReturn, TypeAlias
 import pytest
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, claims
+from checkvalve.approvals import audit
+from checkvalve.approvals.attempts import claim
 from checkvalve.approvals.errors import NotFoundError, OutcomeUnknownError, StoreBusyError, StoreCorruptError
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.outcome import NOT_KEPT, Outcome
 from checkvalve.approvals.ownership import Owner, is_dead
 from checkvalve.approvals.records import State, idempotency_key
 from checkvalve.approvals.store import Store
-from checkvalve.approvals.tables import attempts, grants, proposals
+from checkvalve.approvals.tables import grants, proposals
 from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.approvals.verdicts import Verdict
 from checkvalve.approvals.verify import verify
@@ -75,12 +76,14 @@ def test_a_state_without_a_stored_permit_runs_nothing(desk: Desk, executor: Exec
     flipped = sa.update(proposals).where(proposals.c.id == proposal.id).values(state="approved")
     with desk.queue.store.write() as connection:
         connection.execute(flipped)
-    assert executor.run(proposal.id, never).state is State.APPROVED
+    with pytest.raises(StoreCorruptError):
+        executor.run(proposal.id, never)
     assert not verify(desk.queue.store).ok
     other = desk.propose(ALLOW, request=desk.request(to="x@y.example"))
     with desk.queue.store.write() as connection:
         connection.execute(sa.update(grants).where(grants.c.proposal_id == other.id).values(digest=proposal.digest))
-    assert executor.run(other.id, never).state is State.APPROVED
+    with pytest.raises(StoreCorruptError):
+        executor.run(other.id, never)
 
 
 @pytest.mark.claim("C4")
@@ -329,11 +332,8 @@ def test_an_unreachable_store_runs_nothing(desk: Desk, executor: Executor, monke
 def orphan(desk: Desk, owner: str, lease_until: int, idempotency: Idempotency = Idempotency.NONE) -> str:
     """Leave an attempt behind that another process seems to run."""
     proposal = desk.propose(ALLOW, idempotency=idempotency)
-    taken = claims.Claims(desk.queue, timedelta(minutes=15), lambda _: None).take(proposal.id, None)
-    assert isinstance(taken, claims.Claim)
     with desk.queue.store.write() as connection:
-        row = sa.update(attempts).where(attempts.c.proposal_id == proposal.id)
-        connection.execute(row.values(owner=owner, lease_until=lease_until))
+        claim(connection, proposal, owner=owner, at=desk.clock(), lease_until=lease_until, step=lambda _: None)
     return proposal.id
 
 

@@ -1,0 +1,101 @@
+"""What the events say of one proposal, taken in one after the other: pure, and the other side of ``tablecheck``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+ENDORSEMENT: Final = ("thread", "value_digest", "source", "role", "tool", "kind")
+"""The columns that make an endorsement the one it is."""
+_COLUMNS: Final = (
+    "thread",
+    "call_id",
+    "requester",
+    "server",
+    "tool",
+    "mode",
+    "verdict",
+    "rule",
+    "reason",
+    "decide_by",
+)
+"""What the first event holds of a proposal in plain words, in every version of this program."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the events say of one subject; the empty subject has the reviewers."""
+
+    state: str = ""
+    version: int = 0
+    at: int = 0
+    digest: str = ""
+    decision: str = ""
+    record: str = ""  # of everything that never changes; empty where an older version wrote the event
+    columns: dict[str, str] = field(default_factory=dict)
+    torn: bool = False  # a move that did not start from where the one before had ended: the row was edited between
+    by: str | None = None
+    code: str = ""
+    note_: str = ""
+    self_approved: bool = False
+    granted_by: str = ""
+    granted_at: int = 0
+    execute_by: str | None = None
+    attempt: dict[str, Any] | None = None
+    endorsed: dict[tuple[str, ...], tuple[str, int]] = field(default_factory=dict)
+    reviewers: dict[str, tuple[str, str, int]] = field(default_factory=dict)
+    disabled: dict[str, int] = field(default_factory=dict)
+
+    def has(self, what: str) -> bool:
+        """Say whether there is such a row: a ``proposal``, its ``permit`` or its ``attempt``."""
+        return {"permit": bool(self.granted_by), "attempt": self.attempt is not None}.get(what, True)
+
+    def note(self, kind: str, body: Mapping[str, Any], at: int) -> None:
+        """Take in one event."""
+        if kind.startswith("proposal."):
+            self._note_move(kind, body, at)
+        elif kind == "grant.issued":
+            self.granted_by, self.granted_at = str(body.get("issued_by")), at
+            self.execute_by = str(body.get("execute_by"))
+        elif kind == "attempt.intent":
+            told = {name: body.get(name) for name in ("fence", "owner", "idempotency_key", "lease_until")}
+            self.attempt = {**told, "started_at": at, "finished_at": None, "result": None, "error": None}
+        elif kind == "attempt.late" and body.get("kept", False):
+            self._note_end(body, at)
+        elif kind == "endorsement.stored":
+            self.endorsed[tuple(str(body.get(name)) for name in ENDORSEMENT)] = (str(body.get("by")), at)
+        elif kind == "reviewer.added":
+            self.reviewers[str(body.get("reviewer"))] = (str(body.get("credential")), str(body.get("by")), at)
+        elif kind == "reviewer.disabled":
+            self.disabled[str(body.get("reviewer"))] = at
+
+    def _note_move(self, kind: str, body: Mapping[str, Any], at: int) -> None:
+        version = _number(body.get("version"))
+        started = kind == "proposal.recorded" or body.get("from") == self.state
+        self.torn = self.torn or not started or version != self.version + 1
+        self.state, self.version, self.at = str(body.get("state")), version, at
+        self.digest = str(body.get("digest"))
+        if kind == "proposal.recorded":
+            self.decision = str(body.get("decision_digest"))
+            self.record = str(body.get("record_digest") or "")
+            self.columns = {name: str(body.get(name)) for name in _COLUMNS}
+        self.by = None if body.get("by") is None else str(body["by"])  # an older version did not say who began it
+        self.code, self.note_ = str(body.get("code") or ""), str(body.get("note") or "") or self.note_
+        self.self_approved = self.self_approved or body.get("self_approved") is True
+        if "error" in body:  # the move is an attempt's end
+            self._note_end(body, at)
+
+    def _note_end(self, body: Mapping[str, Any], at: int) -> None:
+        if self.attempt is None:
+            return
+        self.attempt["finished_at"] = at
+        for name in ("result", "error"):
+            if f"{name}_digest" in body:
+                self.attempt[name] = body[f"{name}_digest"]
+            else:
+                self.attempt.pop(name, None)  # an older version kept no digest: it cannot be compared
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0  # an edited event may hold anything
