@@ -38,7 +38,9 @@ SURFACES: Final = {
     "toolnode": "LangGraph `ToolNode` (wrapper)",
     "terminal": "terminal review (`checkvalve approvals`)",
     "decide": "`checkvalve decide` (one case, nothing runs)",
-    "pipeline": "two-agent pipeline",
+    "pipeline": "two-agent pipeline in a program (`build_pipeline`)",
+    "run": "two-agent pipeline in a terminal (`checkvalve run`)",
+    "http": "two-agent pipeline over HTTP (`checkvalve serve`)",
     "mcp": "MCP proxy",
     "model": "model-API proxy, agent hooks",
 }
@@ -46,9 +48,10 @@ SURFACES: Final = {
 
 _GUARDED = {"langchain": "yes", "toolnode": "yes"}
 _PROXIES = {"mcp": "not yet", "model": "not yet"}
-_LATER = {"pipeline": "not yet", **_PROXIES}
-_PIPELINE = {"pipeline": "yes", **_PROXIES}
-_RELEASE = {"pipeline": "yes", "mcp": "not yet", "model": "not yet; will read *at most one release*"}
+_LATER = {"pipeline": "not yet", "run": "not yet", "http": "not yet", **_PROXIES}
+_RUNS = {"pipeline": "yes", "run": "yes", "http": "yes"}
+_PIPELINE = {**_RUNS, **_PROXIES}
+_RELEASE = {**_RUNS, "mcp": "not yet", "model": "not yet; will read *at most one release*"}
 
 CLAIMS: Final = (
     Claim(
@@ -125,7 +128,9 @@ CLAIMS: Final = (
         "holds them. Tokens, calls, money, retries and time are enforced in code.",
         "docs/threat-model.md",
         Status.NOT_YET,
-        "only the limits of a manifest (amount, calls per task) and the cap on questions are enforced so far",
+        "enforced so far are the limits of a manifest (amount, calls per task), the cap on questions, and in the "
+        "pipeline `PipelineLimits`: turns, calls, questions to the reader, bits of a source, sizes; tokens, money and "
+        "time are not",
         {"langchain": "not yet", "toolnode": "not yet", **_LATER},
     ),
     Claim(
