@@ -18,10 +18,11 @@ from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.errors import ConflictError, DigestError, NotAllowedError
 from checkvalve.approvals.intake import Intake
+from checkvalve.approvals.people import is_usable, same_person
 from checkvalve.approvals.records import Proposal, State, from_row
 from checkvalve.approvals.render import short
 from checkvalve.approvals.requests import ActionRequest
-from checkvalve.approvals.reviewers import Reviewer, Reviewers, folded
+from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import proposals
@@ -165,9 +166,12 @@ class Queue:
         return approved
 
     def _is_own(self, proposal: Proposal, reviewer: Reviewer) -> bool:
-        """Say whether this is self-approval. An unknown requester may be anybody, so it counts as the reviewer."""
-        unknown = not folded(proposal.requester)
-        own = unknown or folded(proposal.requester) == reviewer.name
+        """Say whether this is self-approval. An unknown requester may be anybody, so it counts as the reviewer.
+
+        A name that no person could read (see ``people``) says as little as none.
+        """
+        unknown = not is_usable(proposal.requester)
+        own = unknown or same_person(proposal.requester, reviewer.name)
         if own and not self._single_user:
             remedy = "let the gateway name the requester" if unknown else "another reviewer has to decide"
             what = "nobody knows who asked for this call" if unknown else "you asked for this call yourself"

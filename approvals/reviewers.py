@@ -8,7 +8,6 @@ agent that can merely start the command cannot make a reviewer of itself.
 from __future__ import annotations
 
 import secrets
-import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +18,7 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.errors import CredentialError, QueueError
+from checkvalve.approvals.people import RULE, folded, is_usable, same_person
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
@@ -26,7 +26,6 @@ from checkvalve.filters.strictjson import JSON
 _PREFIX: Final = "cvr"  # recognisable, so that secret scanners can find a lost one
 _SELECTOR_BYTES: Final = 8
 _SECRET_BYTES: Final = 32
-_MAX_NAME: Final = 100
 _MAX_TOKEN: Final = 200  # nothing longer was ever issued; do not hash a megabyte
 _REMEDY: Final = "use the token that `checkvalve approvals reviewer add` printed"
 
@@ -49,11 +48,6 @@ class ReviewerEntry:
     disabled_at: int | None
 
 
-def folded(name: str) -> str:
-    """Return the spelling under which two names are one person."""
-    return unicodedata.normalize("NFKC", name).strip().casefold()
-
-
 def credential_digest(selector: str, token_hash: str) -> str:
     """Return what the log keeps of a credential: enough to notice a planted one, nothing to log in with."""
     return digest([selector, token_hash])
@@ -74,12 +68,13 @@ class Reviewers:
 
         Raises:
             CredentialError: there are reviewers already, and ``by`` is none of them.
-            QueueError: the name is empty, too long, not printable, or taken.
+            QueueError: the name is empty, too long, not printable, of several scripts, or taken, also by a name that
+                looks the same.
         """
         person = folded(name)
-        if not person or len(person) > _MAX_NAME or not person.isprintable():
+        if not is_usable(name):
             raise QueueError(
-                "a reviewer needs a short printable name", remedy="use the name or address people know them by"
+                f"a reviewer needs a printable name: {RULE}", remedy="use the name or address people know them by"
             )
         selector, secret = secrets.token_hex(_SELECTOR_BYTES), secrets.token_urlsafe(_SECRET_BYTES)
         hashed = self._hasher.hash(secret)
@@ -90,7 +85,7 @@ class Reviewers:
                 self.require(connection, by)
             elif known:
                 raise CredentialError("only a reviewer can add another one", remedy="give an existing reviewer's token")
-            if person in known:
+            if any(same_person(person, other) for other in known):
                 raise QueueError("there is a reviewer of this name already", remedy="choose another name")
             adder = by.name if by else "setup"
             values = {"name": person, "selector": selector, "token_hash": hashed, "added_by": adder, "added_at": now}
@@ -141,7 +136,8 @@ class Reviewers:
         now = self._clock()
         with self._store.write() as connection:
             self.require(connection, by)
-            person = folded(name)
+            names = connection.execute(sa.select(reviewers.c.name)).scalars()
+            person = next((known for known in names if folded(known) == folded(name)), name)
             enabled = sa.update(reviewers).where(reviewers.c.name == person, reviewers.c.disabled_at.is_(None))
             if connection.execute(enabled.values(disabled_at=now)).rowcount != 1:
                 raise QueueError("there is no such reviewer", remedy="list them: checkvalve approvals reviewer list")

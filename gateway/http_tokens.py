@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import argon2
 
-from checkvalve.approvals.reviewers import folded
+from checkvalve.approvals.people import RULE, folded, is_usable
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import parse_strict
 from checkvalve.gateway.errors import TokenError
@@ -28,7 +28,6 @@ SCOPES: Final = ("run", "read")
 """``run`` may start and continue runs, ``read`` may look at them. Both only at those of the token's own name."""
 _PREFIX: Final = "cvt"  # recognisable, so that secret scanners can find a lost one
 _MAX_TOKEN: Final = 200  # nothing longer was ever issued
-_MAX_NAME: Final = 100
 _MAX_KNOWN: Final = 1_000  # verified tokens that are remembered: argon2 is slow on purpose
 _FORM: Final = "make one with `checkvalve token add NAME`"
 
@@ -69,8 +68,8 @@ class ApiTokens:
             TokenError: the name or a scope is unusable, or the file cannot be written.
         """
         person = folded(name)
-        if not person or len(person) > _MAX_NAME or not person.isprintable():
-            raise TokenError("a token needs a short printable name", "use the name or address of who will use it")
+        if not is_usable(name):
+            raise TokenError(f"a token needs a printable name: {RULE}", "use the name or address of who will use it")
         if not scopes or not set(scopes) <= set(SCOPES):
             raise TokenError("there is no such scope", f"use one or more of: {', '.join(SCOPES)}")
         selector, secret = secrets.token_hex(8), secrets.token_urlsafe(32)

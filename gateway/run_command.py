@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import typer
 
+from checkvalve.approvals.people import RULE, is_usable
 from checkvalve.gateway.app import build
 from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.places import is_manifest
@@ -53,6 +54,8 @@ def register(app: typer.Typer, loaded: Callable[[], LoadedSettings], chosen: Cal
             raise SettingsError("--resume goes on with a run", "give --thread and no task")
         if not resume and not task.strip():
             raise SettingsError("there is no task", "say what to do: checkvalve run 'summarise my mail' ...")
+        if requester and not is_usable(requester):
+            raise SettingsError("--requester is no name of a person", f"give {RULE}: nobody could approve otherwise")
         found = loaded()
         settings = _with_options(found.settings, tools or [], reader, actor)
         program = ["checkvalve", *(["--config", str(file)] if (file := chosen()) else [])]

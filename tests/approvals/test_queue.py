@@ -113,7 +113,25 @@ def test_a_digest_that_was_not_shown_approves_nothing(desk: Desk, prefix: str) -
 
 
 @pytest.mark.claim("C4")
-@pytest.mark.parametrize("requester", ["ann", "ANN", " Ann ", "\uff41nn", ""])
+@pytest.mark.parametrize(
+    "requester",
+    [
+        "ann",
+        "ANN",
+        " Ann ",
+        "\uff41nn",
+        "an\u200bn",
+        "ann\ufe0f",
+        "a\u034fnn",
+        "\u0430nn",  # a Cyrillic letter among Latin ones
+        "\u00e0nn",
+        "",
+        " ",
+        "\u200b",
+        "\u3164",
+        "\u2800",  # the blank pattern of Braille
+    ],
+)
 def test_nobody_approves_what_they_asked_for(desk: Desk, requester: str) -> None:
     proposal = desk.propose(request=desk.request(requester=requester))
     with pytest.raises(NotAllowedError):

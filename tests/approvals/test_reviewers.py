@@ -58,7 +58,9 @@ def test_only_a_reviewer_adds_another_one(board: Reviewers) -> None:
     assert [(entry.name, entry.added_by) for entry in board.list()] == [("ann", "setup"), ("ben", "ann")]
     with pytest.raises(QueueError, match="already"):
         board.add("\uff21nn ", by=ann)
-    for name in ("", "  ", "x" * 101, "a\u202eb", "a\nb"):
+    with pytest.raises(QueueError, match="already"):
+        board.add("\xe1nn", by=ann)
+    for name in ("", "  ", "\u3164", "x" * 101, "a\u202eb", "a\nb", "a\u115fb", "a\ufe0f", "\u0430nna"):
         with pytest.raises(QueueError, match="printable"):
             board.add(name, by=ann)
 
