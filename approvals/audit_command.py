@@ -11,15 +11,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Final
 
+import sqlalchemy as sa
 import typer
 from rich.text import Text
 
 from checkvalve.approvals import audit
-from checkvalve.approvals.card import events_table
 from checkvalve.approvals.errors import ApprovalError
+from checkvalve.approvals.lists import events_table
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.store import Store
-from checkvalve.approvals.terminal import AsJson, console, stop
+from checkvalve.approvals.tables import events as events_of
+from checkvalve.approvals.terminal import REFUSED, AsJson, console, stop
 from checkvalve.approvals.verify import VerifyReport, format_head, parse_head, verify
 
 TAMPERED: Final = 1
@@ -51,8 +53,10 @@ def audit_app(open_store: Callable[[], Store]) -> typer.Typer:
         if head is not None:
             try:
                 saved = parse_head(head.read_text(encoding="utf-8"))
-            except (OSError, ValueError) as error:
-                stop(f"cannot tell: {error}", CANNOT_TELL)
+            except OSError as error:
+                stop(f"cannot tell: the file {head} cannot be read ({error.strerror})", CANNOT_TELL)
+            except ValueError as error:
+                stop(f"cannot tell: {head} holds no head that `audit head` printed ({error})", CANNOT_TELL)
         with _opened(open_store) as store:
             report = verify(store, saved=saved)
         if as_json:
@@ -70,14 +74,15 @@ def audit_app(open_store: Callable[[], Store]) -> typer.Typer:
     @app.command()
     def show(
         *,
-        subject: Annotated[str, typer.Option(help="Only events of this proposal (the whole id).")] = "",
+        subject: Annotated[str, typer.Option(help="Only events of this proposal: its id or the start of it.")] = "",
         after: Annotated[int, typer.Option(min=0, help="Only events after this number.")] = 0,
         limit: Annotated[int, typer.Option(min=1, help="How many at most.")] = _SHOWN,
         as_json: AsJson = False,
     ) -> None:
-        """Print events in order."""
+        """Print events in order, one line each; --json has everything that was recorded."""
         with _opened(open_store) as store, store.read() as connection:
-            events = list(audit.read_events(connection, subject=subject, after=after, limit=limit + 1))
+            whole = _whole(connection, subject) if subject else ""
+            events = list(audit.read_events(connection, subject=whole, after=after, limit=limit + 1))
         shown = events[:limit]
         if as_json:
             typer.echo(json.dumps([event.to_json() for event in shown], indent=2))
@@ -87,6 +92,18 @@ def audit_app(open_store: Callable[[], Store]) -> typer.Typer:
             console(stderr=True).print(f"more events follow; --after {shown[-1].seq} shows them")
 
     return app
+
+
+def _whole(connection: sa.Connection, prefix: str) -> str:
+    """Return the one subject that starts like this."""
+    column = events_of.c.subject
+    query = sa.select(column).where(column.startswith(prefix.strip().casefold(), autoescape=True)).distinct().limit(2)
+    found = connection.execute(query).scalars().all()
+    if not found:
+        stop(f"error: no event is about {prefix}", REFUSED)
+    if len(found) > 1:
+        stop(f"error: several proposals start with {prefix}; give more of the id", REFUSED)
+    return str(found[0])
 
 
 def _explain(report: VerifyReport, *, saved: bool) -> None:

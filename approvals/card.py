@@ -1,16 +1,18 @@
 """What a reviewer sees of one call, in the terminal: always the same parts in the same order, content as plain text.
 
 Nothing here interprets content: every piece of it passes :mod:`render` and enters a ``rich.text.Text``, which has no
-markup. Tables fold and never cut.
+markup. Tables fold and never cut, and what may be long has
+lines of its own.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -24,7 +26,7 @@ from checkvalve.approvals.render import block, neutralise, warnings
 from checkvalve.filters.strictjson import JSON
 
 SHORT_ID: Final = 8
-SHORT_DIGEST: Final = 12
+_INDENT: Final = (0, 0, 0, 4)  # of what belongs to the line above
 _TRUST_STYLE: Final = {"untrusted": "bold red", "verified": "yellow", "authoritative": "green"}
 _LOUD: Final = "bold white on red"
 
@@ -39,10 +41,24 @@ def digest_hex(proposal: Proposal) -> str:
     return proposal.digest.removeprefix("sha256:")
 
 
-def card(
-    proposal: Proposal, *, outcome: Outcome, grant: Grant | None, events: Sequence[Event] = (), full: bool = False
+def as_text(value: JSON) -> str:
+    """Return a stored result as text."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def card(  # each is a part of the card
+    proposal: Proposal,
+    *,
+    outcome: Outcome,
+    grant: Grant | None,
+    events: Sequence[Event] = (),
+    full: bool = False,
+    unpack: Callable[[JSON], str] = as_text,
 ) -> RenderableType:
-    """Return the whole card: what, why, arguments with their origins, who and when, and what happened so far."""
+    """Return the whole card: what, why, arguments with their origins, who and when, and what happened so far.
+
+    ``unpack`` gives the text of a stored result, for a surface that keeps results in a form of its own.
+    """
     parts: list[RenderableType] = []
     if proposal.mode == OBSERVE:
         parts.append(
@@ -50,26 +66,27 @@ def card(
         )
     if proposal.self_approved:
         parts.append(Text("SELF-APPROVED: the person who asked for this call also approved it", style=_LOUD))
-    parts += [_facts(proposal, grant), Text("Arguments", style="bold"), _arguments(proposal, full=full)]
-    if proposal.endorsable:
-        parts += [Text("A yes also accepts, for the rest of this task", style="bold"), _offers(proposal, full=full)]
+    parts += [_facts(proposal, grant), Text("Arguments", style="bold"), *_arguments(proposal, full=full)]
+    if proposal.endorsable and proposal.state is State.PENDING:
+        parts += [Text("A yes also accepts, for the rest of this task", style="bold"), *_offers(proposal, full=full)]
     if outcome.result is not None or outcome.error is not None:
-        parts += [Text("Result (untrusted content)", style="bold"), _result(outcome, full=full)]
+        parts += [Text("Result (untrusted content)", style="bold"), _result(outcome, unpack, full=full)]
     if events:
         parts += [Text("History", style="bold"), _timeline(events)]
-    return Panel(Group(*parts), title=safe(f"{proposal.state.value}: {_name(proposal)}"), title_align="left")
+    return Panel(Group(*parts), title=safe(f"{proposal.state.value}: {named(proposal)}"), title_align="left")
 
 
-def _name(proposal: Proposal) -> str:
+def named(proposal: Proposal) -> str:
+    """Return the tool's name, with its server's where it has one."""
     return f"{proposal.server}/{proposal.tool}" if proposal.server else proposal.tool
 
 
 def _facts(proposal: Proposal, grant: Grant | None) -> Table:
-    table = _table(header=False)
+    table = plain_table(header=False)
     rows: list[tuple[str, object]] = [
-        ("tool", _name(proposal)),
+        ("tool", named(proposal)),
         ("verdict", proposal.verdict_name),
-        ("rule", proposal.rule),
+        ("rule", "; also ".join((proposal.rule, *_other_rules(proposal)))),
         ("reason", proposal.reason),
         ("remedy", proposal.remedy),
         ("requester", proposal.requester or "not known"),
@@ -96,18 +113,23 @@ def _deadline(proposal: Proposal) -> str:
     return to_the_second(proposal.execute_by) if open_ and proposal.execute_by is not None else ""
 
 
-def _arguments(proposal: Proposal, *, full: bool) -> Table:
-    table = _table("argument", "role", "value", "bytes", "where it comes from")
+def _other_rules(proposal: Proposal) -> list[str]:
+    rules = proposal.decision.get("rules")
+    return [str(rule) for rule in rules if rule != proposal.rule] if isinstance(rules, list) else []
+
+
+def _arguments(proposal: Proposal, *, full: bool) -> Iterator[RenderableType]:
+    """Yield each argument: its name, role and size; its value; what to beware of; each origin on a line of its own."""
     reports = _reports(proposal.decision)
     for path, value in leaves(proposal.args()):
         text = value if isinstance(value, str) else json.dumps(value)
         report = reports.get(path, {})
-        shown = Text(block(text, full=full), overflow="fold")
-        for warning in warnings(text):
-            shown.append(f"\n! {warning}", style="bold red")
         size = f"{len(text.encode('utf-8', 'surrogatepass')):,}"
-        table.add_row(safe(path), safe(report.get("role", "not declared")), shown, Text(size), _origins(report))
-    return table
+        yield Text.assemble(safe(path, "bold"), safe(f"  {report.get('role', 'not declared')}, {size} bytes", "dim"))
+        yield Padding(Text(block(text, full=full), overflow="fold"), _INDENT)
+        for warning in warnings(text):
+            yield Padding(Text(f"! {warning}", style="bold red"), _INDENT)
+        yield from _origins(report)
 
 
 def leaves(value: JSON, path: str = "") -> Iterator[tuple[str, JSON]]:
@@ -130,38 +152,36 @@ def _reports(decision: dict[str, JSON]) -> dict[str, dict[str, JSON]]:
     return {str(item.get("path")): item for item in reports}
 
 
-def _origins(report: dict[str, JSON]) -> Text:
-    """Return every place the value was found at, or that nobody is known to have said it."""
+def _origins(report: dict[str, JSON]) -> Iterator[RenderableType]:
+    """Yield every place the value was found at, or that nobody is known to have said it."""
     origins = report.get("origins")
-    text = Text(overflow="fold")
-    for origin in origins if isinstance(origins, list) else []:
-        if not isinstance(origin, dict):
-            continue
+    found = [origin for origin in origins if isinstance(origin, dict)] if isinstance(origins, list) else []
+    for origin in found:
         trust = str(origin.get("trust"))
         span = origin.get("span")
         where = f" bytes {span[0]}-{span[1]}" if isinstance(span, list) and len(span) == 2 else ""  # noqa: PLR2004  # a pair
-        text.append("" if not text else "\n")
-        text.append(neutralise(f"{trust}: "), style=_TRUST_STYLE.get(trust, "bold red"))
-        text.append(neutralise(f"{origin.get('source')}{where}, {origin.get('match')}"))
-    return text or Text("nowhere: nobody is known to have said it", style="bold red")
+        said = safe(f"{origin.get('source')}{where}, {origin.get('match')}")
+        yield Padding(
+            Text.assemble(safe(f"{trust}: ", _TRUST_STYLE.get(trust, "bold red")), said, overflow="fold"), _INDENT
+        )
+    if not found:
+        yield Padding(Text("nowhere: nobody is known to have said it", style="bold red"), _INDENT)
 
 
-def _offers(proposal: Proposal, *, full: bool) -> Table:
-    table = _table("value", "role", "source")
+def _offers(proposal: Proposal, *, full: bool) -> Iterator[RenderableType]:
     for offer in proposal.endorsable:
-        value = Text(block(offer["value"], full=full), overflow="fold")
-        table.add_row(value, safe(offer["role"]), safe(offer["source"], "bold red"))
-    return table
+        yield Text(block(offer["value"], full=full), overflow="fold")
+        where = Text.assemble(safe(f"as {offer['role']}, from "), safe(offer["source"], "bold red"), overflow="fold")
+        yield Padding(where, _INDENT)
 
 
-def _result(outcome: Outcome, *, full: bool) -> Text:
-    value = outcome.result if outcome.error is None else outcome.error
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _result(outcome: Outcome, unpack: Callable[[JSON], str], *, full: bool) -> Text:
+    text = unpack(outcome.result) if outcome.error is None else as_text(outcome.error)
     return Text(block(text, full=full), overflow="fold")
 
 
 def _timeline(events: Iterable[Event]) -> Table:
-    table = _table("event", "at", "kind", "by", "code")
+    table = plain_table("event", "at", "kind", "by", "code")
     for event in events:
         body = json.loads(event.body)
         by = body.get("by") or body.get("issued_by") or ""
@@ -170,38 +190,8 @@ def _timeline(events: Iterable[Event]) -> Table:
     return table
 
 
-def events_table(events: Iterable[Event]) -> Table:
-    """Return audit events, one line each."""
-    table = _table("event", "at", "kind", "subject", "what")
-    for event in events:
-        body = neutralise(event.body)
-        table.add_row(
-            Text(str(event.seq)),
-            Text(to_the_second(event.at)),
-            safe(event.kind),
-            safe(event.subject[:SHORT_ID]),
-            Text(body),
-        )
-    return table
-
-
-def queue_table(proposals: Iterable[Proposal]) -> Table:
-    """Return proposals, one line each."""
-    table = _table("id", "state", "tool", "reason", "requester", "since", "digest")
-    for proposal in proposals:
-        table.add_row(
-            Text(proposal.id[:SHORT_ID]),
-            Text(proposal.state.value),
-            safe(_name(proposal)),
-            safe(proposal.reason),
-            safe(proposal.requester),
-            Text(to_the_second(proposal.updated_at)),
-            Text(digest_hex(proposal)[:SHORT_DIGEST]),
-        )
-    return table
-
-
-def _table(*names: str, header: bool = True) -> Table:
+def plain_table(*names: str, header: bool = True) -> Table:
+    """Return a table without lines whose cells fold and are never cut."""
     table = Table(show_header=header, box=None, pad_edge=False)
     for name in names or ("", ""):
         table.add_column(name, overflow="fold")

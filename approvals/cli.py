@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.text import Text
 
 from checkvalve.approvals import audit
-from checkvalve.approvals.card import card, digest_hex
+from checkvalve.approvals.card import as_text, card, digest_hex
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.executor import Executor
-from checkvalve.approvals.moves import conflict
+from checkvalve.approvals.moves import OBSERVE, conflict
 from checkvalve.approvals.queue import MIN_DIGEST, Queue, match_digest
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.render import neutralise
@@ -37,41 +37,59 @@ from checkvalve.approvals.terminal import (
     prove,
     stop,
 )
+from checkvalve.filters.strictjson import JSON
+
+_STATES: Final = ", ".join(state.value for state in State)
 
 
-def approvals_app(open_queue: Callable[[], Queue], make_queue: Callable[[], Queue] | None = None) -> typer.Typer:
+def approvals_app(
+    open_queue: Callable[[], Queue],
+    make_queue: Callable[[], Queue] | None = None,
+    *,
+    unpack: Callable[[JSON], str] = as_text,
+) -> typer.Typer:
     """Return the commands over the queue that ``open_queue`` opens; they close it again.
 
     ``make_queue`` opens it too, and creates it where it is missing: for the first reviewer.
+    ``unpack`` gives the text of a stored result.
     """
     app = typer.Typer(help="See and decide the calls that wait for a person.", no_args_is_help=True)
-    _add_looking(app, open_queue)
-    _add_deciding(app, open_queue)
+    _add_looking(app, open_queue, unpack)
+    _add_deciding(app, open_queue, unpack)
     app.add_typer(reviewer_app(open_queue, make_queue or open_queue), name="reviewer")
     return app
 
 
-def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
+def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Callable[[JSON], str]) -> None:
     @app.command("list")
     def list_(
         *,
-        state: Annotated[list[State] | None, typer.Option(help="States to list; pending ones by default.")] = None,
+        state: Annotated[
+            list[State] | None,
+            typer.Option(metavar="STATE", help=f"A state to list, pending by default. One of: {_STATES}."),
+        ] = None,
         everything: Annotated[bool, typer.Option("--all", help="List every state.")] = False,
+        observed: Annotated[
+            bool, typer.Option("--observed", help="List what observe mode let run although the verdict was not allow.")
+        ] = False,
         thread: Annotated[str, typer.Option(help="Only this thread.")] = "",
         as_json: AsJson = False,
     ) -> None:
         """List the calls that wait for a decision."""
-        states = None if everything else state or [State.PENDING]
+        states = None if everything or (observed and not state) else state or [State.PENDING]
         with opened(open_queue) as queue:
+            found = queue.list(states, thread=thread)
+            if observed:
+                found = [row for row in found if row.mode == OBSERVE and row.verdict_name != "allow"]
             what = "nothing waits" if states == [State.PENDING] else "there is no such call"
             where = f"{what} in {queue.store.address} (another one: --config or CHECKVALVE_DATABASE_URL)"
-            print_all(queue.list(states, thread=thread), as_json=as_json, empty=where)
+            print_all(found, queue.clock(), as_json=as_json, empty=where, verdicts=everything or observed)
 
     @app.command()
     def unknown(*, as_json: AsJson = False) -> None:
         """List the calls whose outcome nobody knows; look at their effect, then settle them."""
         with opened(open_queue) as queue:
-            print_all(queue.list([State.UNKNOWN]), as_json=as_json, empty="no outcome is unknown")
+            print_all(queue.list([State.UNKNOWN]), queue.clock(), as_json=as_json, empty="no outcome is unknown")
 
     @app.command()
     def show(
@@ -89,16 +107,16 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
             elif raw:
                 console().print(Text(neutralise(proposal.canonical.decode("utf-8", "replace")), overflow="fold"))
             else:
-                _show(queue, proposal, full=full)
+                _show(queue, proposal, unpack, full=full)
 
     @app.command()
     def recover(*, as_json: AsJson = False) -> None:
         """Find calls whose process died while they ran, and mark their outcome as unknown."""
         with opened(open_queue) as queue:
-            print_all(Executor(queue).recover(), as_json=as_json, empty="no call was left behind")
+            print_all(Executor(queue).recover(), queue.clock(), as_json=as_json, empty="no call was left behind")
 
 
-def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
+def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Callable[[JSON], str]) -> None:
     @app.command()
     def approve(
         context: typer.Context,
@@ -119,7 +137,7 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
             if proposal.state is not State.PENDING:
                 raise conflict(proposal)
             if not digest:
-                _show(queue, proposal, full=False)
+                _show(queue, proposal, unpack, full=False)
                 need_reviewer(queue)
                 question = f"Type the first {MIN_DIGEST} characters of the digest to approve, nothing to leave it"
                 digest = ask(question, instead="give --digest (shown above) and --token-file FILE")
@@ -155,12 +173,14 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         context: typer.Context,
         proposal_id: Id,
         *,
-        done: Annotated[bool, typer.Option("--done/--not-done", help="Whether the effect happened.")],
+        done: Annotated[bool | None, typer.Option("--done/--not-done", help="Whether the effect happened.")] = None,
         note: Note = "",
         token: Token = None,
         token_file: TokenFile = None,
     ) -> None:
         """Say how an unknown outcome really ended, after looking."""
+        if done is None:
+            stop("no decision: say how it ended, with --done or --not-done", NO_DECISION)
         with opened(open_queue) as queue:
             proposal = queue.find(proposal_id)
             reviewer = prove(context, queue, token, token_file)
@@ -168,8 +188,9 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
             console().print(f"{settled.state.value} by {reviewer.name}")
 
 
-def _show(queue: Queue, proposal: Proposal, *, full: bool) -> None:
+def _show(queue: Queue, proposal: Proposal, unpack: Callable[[JSON], str], *, full: bool) -> None:
     with queue.store.read() as connection:
         events = list(audit.read_events(connection, subject=proposal.id))
     outcome = Executor(queue).look(proposal.id)
-    console().print(card(proposal, outcome=outcome, grant=queue.grant(proposal.id), events=events, full=full))
+    grant = queue.grant(proposal.id)
+    console().print(card(proposal, outcome=outcome, grant=grant, events=events, full=full, unpack=unpack))

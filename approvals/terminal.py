@@ -13,8 +13,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from checkvalve.approvals.card import queue_table
 from checkvalve.approvals.errors import ApprovalError, CredentialError, QueueError
+from checkvalve.approvals.lists import queue_table
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.render import neutralise
@@ -105,11 +105,11 @@ def need_reviewer(queue: Queue) -> None:
         stop(f"no decision: {NOBODY}", NO_DECISION)
 
 
-def print_all(found: list[Proposal], *, as_json: bool, empty: str) -> None:
+def print_all(found: list[Proposal], now: int, *, as_json: bool, empty: str, verdicts: bool = False) -> None:
     """Print proposals as a table, as JSON, or say that there are none."""
     if as_json:
         typer.echo(json.dumps([proposal.to_json() for proposal in found], indent=2))
     elif found:
-        console().print(queue_table(found))
+        console().print(queue_table(found, now, verdicts=verdicts))
     else:
         console().print(Text(neutralise(empty)), soft_wrap=True)

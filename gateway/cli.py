@@ -24,6 +24,7 @@ from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.store import Store
 from checkvalve.filters.errors import FilterError
+from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import decide_command, policykit_command, run_command, serve_command
 from checkvalve.gateway.app import open_queue
 from checkvalve.gateway.errors import GatewayError
@@ -141,6 +142,12 @@ def _store() -> Store:
     return _existing().store
 
 
+def _result_text(value: JSON) -> str:
+    from checkvalve.gateway.result_text import result_text  # noqa: PLC0415  # slow to load, and few commands need it
+
+    return result_text(value)
+
+
 def _plugins() -> dict[str, importlib.metadata.EntryPoint]:
     return {point.name: point for point in importlib.metadata.entry_points(group=ENTRY_POINTS)}
 
@@ -199,7 +206,7 @@ def run(command: Callable[[], object]) -> int:
     return 0
 
 
-app.add_typer(approvals_app(_existing, _queue), name="approvals")
+app.add_typer(approvals_app(_existing, _queue, unpack=_result_text), name="approvals")
 app.add_typer(audit_app(_store), name="audit")
 decide_command.register(app)
 policykit_command.register(_policy, _loaded)

@@ -1,0 +1,84 @@
+"""Many calls or events in the terminal, one short line each: what does not fit is one `show` or `--json` away."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from rich.table import Table
+from rich.text import Text
+
+from checkvalve.approvals.audit import Event
+from checkvalve.approvals.card import SHORT_ID, digest_hex, named, plain_table, safe
+from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.records import Proposal, State
+
+SHORT_DIGEST: Final = 8
+"""Characters of a digest in a list: more than an approval has to give."""
+_MINUTE: Final = slice(5, 16)  # of a moment: month, day, hour and minute; --json has the rest
+_SPANS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))  # seconds; the largest that fits is shown
+_TOLD: Final = ("tool", "verdict", "rule", "reviewer", "issued_by", "by", "code")
+
+
+def ago(moment: int, now: int) -> str:
+    """Return how long ago that was, in its largest unit."""
+    seconds = max(0, now - moment) // 1_000_000
+    return next((f"{seconds // size} {unit}" for size, unit in _SPANS if seconds >= size), "now")
+
+
+def queue_table(proposals: Sequence[Proposal], now: int, *, verdicts: bool = False) -> Table:
+    """Return proposals, one line each. A column that would say the same of all of them is left out.
+
+    ``now`` is what the ages count to; ``verdicts`` adds what the policy said, whatever became of the call.
+    """
+    waiting = any(proposal.state is State.PENDING for proposal in proposals)
+    others = any(proposal.state is not State.PENDING for proposal in proposals)
+    names = ["id", "tool", "reason", *(["verdict"] if verdicts else []), *(["state"] if others else [])]
+    names += ["age"] if verdicts else ["requester", "age"]
+    table = plain_table(*names, *(["digest"] if waiting and not others else []))
+    for column in table.columns:
+        column.no_wrap = column.header not in {"tool", "reason"}
+        column.overflow = "ellipsis" if column.header == "requester" else "fold"
+    for proposal in proposals:
+        cells = {
+            "id": Text(proposal.id[:SHORT_ID]),
+            "tool": safe(named(proposal)),
+            "reason": safe(proposal.reason),
+            "verdict": Text(proposal.verdict_name),
+            "state": Text(proposal.state.value),
+            "requester": safe(proposal.requester),
+            "age": Text(ago(proposal.updated_at, now)),
+            "digest": Text(digest_hex(proposal)[:SHORT_DIGEST]),
+        }
+        table.add_row(*(cells[str(column.header)] for column in table.columns))
+    return table
+
+
+def events_table(events: Iterable[Event]) -> Table:
+    """Return audit events, one line each: which call, and what was said of it. The rest is in ``--json``."""
+    table = plain_table("event", "at", "kind", "call", "what")
+    table.padding = (0, 1, 0, 0)
+    for column in table.columns[:4]:
+        column.no_wrap = True
+    for event in events:
+        at = to_the_second(event.at)[_MINUTE].replace("T", " ")
+        subject = safe(event.subject[:SHORT_ID])
+        table.add_row(Text(str(event.seq)), Text(at), safe(event.kind), subject, safe(_summary(event)))
+    return table
+
+
+def _summary(event: Event) -> str:
+    """Pick what a reader looks for: of a new call its tool, verdict and rule; of a move who made it, and its code."""
+    body = json.loads(event.body)
+    told = {name: str(body[name]) for name in _TOLD if body.get(name)}
+    if event.kind == "proposal.recorded":
+        told.pop("by", None)
+    if told.get("by", "").startswith("executor:"):
+        del told["by"]  # a number of a process
+    if told.get("by"):
+        told["by"] = f"by {told['by']}"
+    return " ".join(told.values())
+
+
+__all__ = ["ago", "events_table", "queue_table"]

@@ -1,0 +1,62 @@
+"""Lists and cards at the width of a terminal: one line each, nothing broken in the middle of a word."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from checkvalve.approvals.lists import ago
+from tests.approvals.conftest import Run
+from tests.approvals.made import ALLOW, DENY, MAIL, REVIEW, Desk, decided
+
+
+def test_what_observe_mode_let_run_is_listed_with_its_verdict(run: Run, desk: Desk) -> None:
+    assert "there is no such call in" in run("approvals", "list", "--observed").output
+    seen = desk.propose(DENY, observe=True)
+    quiet, enforced = desk.propose(ALLOW, observe=True), desk.propose(DENY)
+    rows = json.loads(run("approvals", "list", "--observed", "--json").output)
+    assert [row["id"] for row in rows] == [seen.id]
+    listed = run("approvals", "list", "--observed").output
+    assert listed.splitlines()[0].split() == ["id", "tool", "reason", "verdict", "state", "age"]
+    assert listed.splitlines()[1].split()[-3:-1] == ["deny", "approved"]
+    everything = run("approvals", "list", "--all").output
+    assert all(row.id[:8] in everything for row in (seen, quiet, enforced))
+    assert "verdict" in everything
+
+
+@pytest.mark.parametrize("width", ["80", "100"])
+def test_a_list_has_one_line_for_each_call(run: Run, desk: Desk, monkeypatch: pytest.MonkeyPatch, width: str) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    for number in range(3):
+        desk.propose(request=desk.request(to=f"{number}@corp.example.com", requester="nora@corp.example.com"))
+    listed = run("approvals", "list").output.splitlines()
+    assert (len(listed), "nora@corp.example.com" in listed[1], "target-not-known" in listed[1]) == (4, True, True)
+    assert len(run("approvals", "list", "--all").output.splitlines()) == 4
+    events = run("audit", "show").output.splitlines()
+    assert len(events) == 5
+    assert "proposal.recorded" in events[2]
+    assert "send review target-not-known" in events[2]
+
+
+def test_an_age_is_shown_in_its_largest_unit() -> None:
+    second = 1_000_000
+    assert [ago(0, span * second) for span in (0, 59, 60, 3_599, 3_600, 86_399, 86_400)] == [
+        "now", "59 s", "1 min", "59 min", "1 h", "23 h", "1 d",
+    ]  # fmt: skip
+
+
+def test_a_card_names_every_rule_and_keeps_origins_whole(
+    run: Run, desk: Desk, monkeypatch: pytest.MonkeyPatch, token: dict[str, str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    decision = replace(decided(REVIEW, [MAIL]), rules=("target-not-known", "readers", "third"))
+    proposal = desk.queue.propose(desk.request(), decision)
+    shown = run("approvals", "show", proposal.id).output
+    assert "target-not-known; also readers; also third" in shown
+    assert "untrusted: tool:read_mail/c1#body bytes 3-19, exact" in shown
+    assert proposal.digest[7:] in shown
+    assert "A yes also accepts" in shown
+    assert run("approvals", "reject", proposal.id, env=token).exit_code == 0
+    assert "A yes also accepts" not in run("approvals", "show", proposal.id).output
