@@ -47,7 +47,8 @@ class DecisionContext:
 
     ``done`` holds the :func:`effect_key` of every effect this task has had or may still have; ``protected`` adds the
     gateway's own paths and hosts; ``references`` are the stored fields that were put in for references, by dotted
-    path; ``isolated`` says that the model that proposes sees references and no content.
+    path; ``isolated`` says that the model that proposes sees references and no content; ``written`` names the sources
+    that are answers of a model, such as a sub-agent's.
     """
 
     manifest: Manifest
@@ -61,6 +62,7 @@ class DecisionContext:
     questions_so_far: int = 0
     done: Collection[str] = ()
     isolated: bool = False
+    written: Collection[str] = ()
     observed_schema_digest: str | None = None
     protected: Sequence[str] = ()
     detectors: Sequence[Detector] = BUILT_IN
@@ -150,7 +152,8 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
         protected=(*context.protected, *context.manifest.protected),
         profile=context.profile,
         repeated=effect_key(request, spec) in context.done,
-        isolated=context.isolated,
+        put_in=_put_in(request, context) if context.isolated else None,
+        written=context.written,
     )
     # 5.
     action = ANSWER.name if spec is ANSWER else spec.effect.value
@@ -173,6 +176,16 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
         profile=context.profile,
         endorsable=_endorsable(verdict, leaves, spec),
     )
+
+
+def _put_in(request: ActionRequest, context: DecisionContext) -> dict[str, list[Field]]:
+    """Return every field that was put in for a reference, by argument; none is left out."""
+    found: dict[str, list[Field]] = {name: [] for name in request.args}
+    for path, fields in context.references.items():
+        # a name may hold a dot itself: a field that fits two arguments counts for both
+        for name in (name for name in found if path == name or path.startswith(f"{name}.")):
+            found[name] += fields
+    return found
 
 
 def _verdict(answer: PolicyAnswer) -> Verdict:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 from urllib.parse import unquote
 
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field
 from checkvalve.approvals.described import is_booked, is_computed
-from checkvalve.approvals.flow import foreign_links, is_outgoing, may_flow, resolve_readers
+from checkvalve.approvals.flow import foreign_links, is_composed, is_outgoing, may_flow, resolve_readers
 from checkvalve.approvals.named import is_chosen, is_final
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec, WritableBy
 from checkvalve.filters.asking import asks_for, describes
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Trust
-from checkvalve.filters.origins import FieldRule
+from checkvalve.filters.origins import Field, FieldRule
 from checkvalve.filters.values import canonical, url_host
 
 PROFILES: Final = ("strict",)
@@ -62,7 +62,8 @@ def compute(  # noqa: PLR0913 - each fact names what it needs
     protected: Sequence[str],
     profile: str,
     repeated: bool = False,
-    isolated: bool = False,
+    put_in: Mapping[str, Sequence[Field]] | None = None,
+    written: Collection[str] = (),
 ) -> dict[str, bool | str]:
     """Return the Cedar context for one call. Every ``*_ok`` fact is true only when it was positively established."""
     said = index.user_text()
@@ -80,10 +81,10 @@ def compute(  # noqa: PLR0913 - each fact names what it needs
         "repeated": repeated and spec.effect not in {Effect.READ, Effect.WRITE, Effect.REMEMBER},
         "anchored": _is_anchored(leaves),
         "record_named": not is_final(spec) or all(_record_named(item, index, spec) for item in leaves),
-        "readers_ok": answering or not outgoing or may_flow(leaves, spec, index, manifest.principal, isolated=isolated),
+        "readers_ok": answering or not outgoing or may_flow(leaves, spec, index, manifest.principal, put_in),
         "links_ok": not outgoing or answering or not found,
         "fetches_ok": not any(link.auto_fetch for link in found),
-        "composed_link": answering and any(not index.attribute(link.target, link.kind).origins for link in found),
+        "composed_link": answering and any(is_composed(link, index, written) for link in found),
         "lineage_ok": spec.effect is not Effect.REMEMBER or _lineage_ok(leaves, index),
         "within_limits": _within_limits(spec, leaves, calls_so_far),
         "egress_ok": _egress_ok(spec, leaves),

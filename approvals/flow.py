@@ -6,7 +6,7 @@ owner's own additionally needs the user to name *it*; links and addresses in out
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Final
 
@@ -14,7 +14,7 @@ from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_fie
 from checkvalve.approvals.named import is_chosen
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Principal, Role, ToolSpec
 from checkvalve.filters.asking import asking_clauses
-from checkvalve.filters.index import AttributionIndex
+from checkvalve.filters.index import DECODED, AttributionIndex
 from checkvalve.filters.labels import Readers
 from checkvalve.filters.links import Link, links
 from checkvalve.filters.normalise import normalise
@@ -60,20 +60,19 @@ def may_flow(
     tool: ToolSpec,
     index: AttributionIndex,
     principal: Principal,
-    *,
-    isolated: bool = False,
+    put_in: Mapping[str, Sequence[Field]] | None = None,
 ) -> bool:
     """Say whether the content of a call may go to its targets.
 
     1. Content that is entirely the user's words is the user's to send. 2. All other content counts as a mixture of
-    everything the session has read, since a model may paraphrase or encode; of an ``isolated`` model, which sees no
-    content, as a mixture of the fields it put in by reference and of what was extracted for it. 3. A call without a
+    everything the session has read, since a model may paraphrase or encode; of an isolated model, which sees no
+    content, as a mixture of all fields that were ``put_in``, and of what it was told of others. 3. A call without a
     target speaks to everybody, unless all its targets are declared optional. 4. Each target must be a reader of that
     mixture, or be chosen by the user; 5. and even then data that only the owner may read has to be named as well. An
     endorsement accepts a target, and says nothing about who may read what.
     """
     content = [item for item in leaves if not item.authority_bearing or tool.leaves_domain]
-    read = list(_put_in(content, index)) if isolated else None
+    read = None if put_in is None else [*_given(put_in, tool), *_told(index)]
     mixture = index.content_readers()
     if read is not None:
         mixture = reduce(Readers.meet, (field.readers for field in read), PUBLIC)
@@ -91,13 +90,16 @@ def may_flow(
     return not any(_is_secret(field) and not _named(field, index, tool) for field in restricted)
 
 
-def _put_in(content: Sequence[AttributedLeaf], index: AttributionIndex) -> Iterator[Field]:
-    """Yield what an isolated model can have made content of.
+def _given(put_in: Mapping[str, Sequence[Field]], tool: ToolSpec) -> Iterator[Field]:
+    """Yield what was put into arguments that carry something away."""
+    for name, fields in put_in.items():
+        role = tool.args[name].role if name in tool.args and not tool.args[name].fields else Role.CONTENT
+        if role is Role.CONTENT or tool.leaves_domain:
+            yield from fields
 
-    That is what it put in by reference, what was extracted for it, and text that stood in the conversation itself.
-    """
-    for item in content:
-        yield from (origin.field for origin in item.attribution.origins if origin.match is MatchKind.REFERENCE)
+
+def _told(index: AttributionIndex) -> Iterator[Field]:
+    """Yield what an isolated model was told of content: extractions, and text of the conversation itself."""
     yield from index.fields_of(EXTRACTION)
     yield from index.foreign_words()
 
@@ -164,3 +166,20 @@ def foreign_links(
             origins = index.attribute(link.target, link.kind).origins
             if not any(said_so(origin, spec, tool) or in_field(origin, spec) for origin in origins):
                 yield link
+
+
+def is_composed(link: Link, index: AttributionIndex, written: Collection[str]) -> bool:
+    """Say whether no source holds a link as it stands.
+
+    What a model wrote is no source: neither what the reader extracted nor what a sub-agent answered (``written`` names
+    those results), nor what comes back as it was passed to a tool; nor is a decoded form, since to decode it is to
+    compose it.
+    """
+    return not any(
+        origin.match is not MatchKind.DERIVED
+        and not origin.field.path.endswith(DECODED)
+        and not origin.field.echo
+        and origin.source not in written
+        and not origin.source.startswith(f"tool:{EXTRACTION}/")
+        for origin in index.attribute(link.target, link.kind).origins
+    )

@@ -57,10 +57,18 @@ def result_fields(
     """Yield one :class:`Field` for every scalar of a result, and for every key that is data rather than a name."""
     for _, field in scalar_fields(value, tool=tool, call=call, args=args, rules=rules):
         yield field
+    for _, field in key_fields(value, tool=tool, call=call, rules=rules):
+        yield field
+
+
+def key_fields(
+    value: object, *, tool: str, call: str, rules: Sequence[FieldRule]
+) -> Iterator[tuple[tuple[Step, ...], Field]]:
+    """Yield every key of a result that is data as a :class:`Field`, with the path of what it names."""
     for path in _data_keys(value, rules):
         rule = rule_for(rules, path)
         name = f"{dotted(path[:-1])} (key)".strip()
-        yield Field(source_of(tool, call), name, str(path[-1]), Authority.NONE, Trust.UNTRUSTED, rule.readers)
+        yield path, Field(source_of(tool, call), name, str(path[-1]), Authority.NONE, Trust.UNTRUSTED, rule.readers)
 
 
 def source_of(tool: str, call: str) -> str:

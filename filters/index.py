@@ -27,6 +27,8 @@ from checkvalve.filters.words import own_parts, tokens
 
 # Origins kept per value, best first: a person reads no more, and a hostile text may repeat a value without end.
 MAX_ORIGINS: Final = 24
+DECODED: Final = " (decoded)"
+"""What the path of a field ends with that was found by decoding another one."""
 _ORDER: Final = list(MatchKind)
 
 _Hit = tuple[int, int, int, bool]  # field number, start, end (normalised text), whole
@@ -183,7 +185,7 @@ class AttributionIndex:
 
     def _add_hidden(self, field: Field, decoded: str) -> None:
         """Index the addresses of a decoded view: enough to see where a smuggled value came from, never to trust it."""
-        name = f"{field.path} (decoded)"
+        name = f"{field.path}{DECODED}"
         hidden = Field(field.source, name, decoded, Authority.NONE, Trust.UNTRUSTED, field.readers)
         self._remember(hidden, analyse(decoded))
 

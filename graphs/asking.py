@@ -151,7 +151,7 @@ class ReaderNode:
         schema = self._schema(args["schema"])
         readers = Readers.everyone()
         for entry in entries:
-            for _, found in visit.book.fields(entry):
+            for _, found in visit.book.everything(entry):
                 readers = readers.meet(found.readers)
         session, turn = self._desk.thread(visit.state).session, turn_of(visit.state)
         ids = {item.of: session.verified_values(_kind(item.of), turn) for item in schema.fields.values() if item.of}

@@ -14,8 +14,7 @@ from typing import Final, TypeAlias
 from checkvalve.approvals.content import HistoryItem, SqlContentStore
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.toolspec import Manifest
-from checkvalve.filters.fields import Step, leaves, scalar_fields
-from checkvalve.filters.labels import Readers
+from checkvalve.filters.fields import Step, key_fields, leaves, scalar_fields
 from checkvalve.filters.origins import Field, FieldRule
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.calls import EXTRACTION
@@ -65,7 +64,7 @@ class Item:
     value: JSON
     rules: tuple[FieldRule, ...]
     fields: Mapping[tuple[Step, ...], Field]
-    readers: Readers  # who may see all of it
+    keys: Mapping[tuple[Step, ...], Field]  # those that are data, by the path of what they name
 
 
 class Contents:
@@ -121,6 +120,14 @@ class Contents:
             if (found := item.fields.get((*path, *below))) is not None:
                 yield below, found
 
+    def keys(self, place: Place) -> Iterator[tuple[tuple[Step, ...], Field]]:
+        """Yield the keys below ``place`` that are data, each with the path, from there, of what it names."""
+        item = self.item(place.item)
+        path, _ = walk(item.value, place.positions)
+        for where, found in item.keys.items():
+            if len(where) > len(path) and where[: len(path)] == path:
+                yield where[len(path) :], found
+
     def _refresh(self) -> None:
         for stored in self._content.items(self._thread, after=self._seen):
             self._seen = stored.seq
@@ -160,10 +167,8 @@ def _extraction(stored: HistoryItem, data: Mapping[str, JSON]) -> _Made:
 def _item(key: str, made: _Made) -> Item:
     found = scalar_fields(made.value, tool=made.tool, call=made.call, args=made.args, rules=made.rules)
     fields = dict(found)
-    readers = Readers.everyone()
-    for field in fields.values():
-        readers = readers.meet(field.readers)
-    return Item(key, made.tool, made.source, made.call, made.value, made.rules, fields, readers)
+    keys = dict(key_fields(made.value, tool=made.tool, call=made.call, rules=made.rules))
+    return Item(key, made.tool, made.source, made.call, made.value, made.rules, fields, keys)
 
 
 def walk(value: JSON, positions: Sequence[int]) -> tuple[tuple[Step, ...], JSON]:

@@ -25,7 +25,7 @@ _HOLE: Final = re.compile(r"\{ref:([A-Za-z0-9_]{1,32})\}")
 
 @dataclass
 class Expansion:
-    """Expanded arguments with, by dotted path, the stored field that each put-in leaf is."""
+    """Expanded arguments with, by dotted path, every stored field that was put in there, and every key that is data."""
 
     args: dict[str, JSON] = field(default_factory=dict)
     references: dict[str, tuple[Field, ...]] = field(default_factory=dict)
@@ -104,7 +104,7 @@ def _put_in(path: Path, name: JSON, book: Book, done: Expansion, max_chars: int)
     if len(as_text(value)) > max_chars:
         raise CodedError("too_large")
     done.used += 1
-    for below, found in book.fields(entry):
+    for below, found in book.everything(entry):
         place = dotted((*path, *below))
         done.references[place] = (*done.references.get(place, ()), found)
     return value
@@ -114,7 +114,7 @@ def _note(path: Path, entry: Entry, book: Book, done: Expansion) -> None:
     """Keep which fields a text was filled with: each is an origin of a part of it, which suffices for nothing."""
     done.used += 1
     place = dotted(path)
-    found = [item for _, item in book.fields(entry)]
+    found = [item for _, item in book.everything(entry)]
     done.references[place] = (*done.references.get(place, ()), *found)
 
 

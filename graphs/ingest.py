@@ -25,6 +25,7 @@ from checkvalve.graphs.gate import withdrawn
 from checkvalve.graphs.readings import clean
 from checkvalve.graphs.references import Book, Entry
 from checkvalve.graphs.state import JsonObject, PipelineState, observed, refused, said_by_user
+from checkvalve.graphs.subagents import SubAgent
 
 
 class IngestNode:
@@ -96,13 +97,13 @@ class IngestNode:
             shown = self._store(thread, book, Call(PASTED, {}, f"pasted:{key}"), [(pasted, False)])
             log.append(observed("", {"status": "pasted", "reference": shown}))
 
-    @staticmethod
-    def _store(thread: Thread, book: Book, call: Call, values: Sequence[tuple[JSON, bool]]) -> dict[str, JSON]:
+    def _store(self, thread: Thread, book: Book, call: Call, values: Sequence[tuple[JSON, bool]]) -> dict[str, JSON]:
         """Store the values of a result, each with whether it is the declared one, and return what is shown of them."""
+        written = isinstance(self._desk.toolbox.tools.get(call.tool), SubAgent)
         parts = []
         for number, (value, declared) in enumerate(values):
             key = f"call:{call.id}/{number}"
-            thread.session.result(call, value, key=key, declared=declared)
+            thread.session.result(call, value, key=key, declared=declared, written=written)
             parts += thread.contents.parts(key)
         return book.show(parts) if parts else {"kind": "nothing"}
 

@@ -92,6 +92,13 @@ class Book:
             start: tuple[Step, ...] = (number,) if entry.many else ()
             yield from (((*start, *below), found) for below, found in self.contents.fields(place))
 
+    def everything(self, entry: Entry) -> Iterator[tuple[tuple[Step, ...], Field]]:
+        """Yield what using an entry hands on: its labelled fields, and its keys that are data, each with its path."""
+        yield from self.fields(entry)
+        for number, place in enumerate(entry.places):
+            start: tuple[Step, ...] = (number,) if entry.many else ()
+            yield from (((*start, *below), found) for below, found in self.contents.keys(place))
+
     def records(self, entry: Entry) -> list[Place]:
         """Return the places of a list's items.
 

@@ -20,6 +20,7 @@ from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import Idempotency, ToolSpec
 from checkvalve.approvals.verdicts import Deny, Verdict
+from checkvalve.filters.fields import source_of
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import CLEAN, UNKNOWN, Authority, Label, Readers, Source, Trust, join, user_label
 from checkvalve.filters.origins import Field, FieldRule
@@ -49,6 +50,7 @@ class GuardSession:
         self._label = CLEAN
         self._known: set[str] = set()
         self._delivered: set[str] = set()
+        self._written: set[str] = set()  # the sources that are answers of a model
 
     def user_words(self, text: str, *, key: str, uri: str = "") -> None:
         """Take in words that the host declares as the user's own. Quoted and pasted parts lose their authority."""
@@ -88,7 +90,7 @@ class GuardSession:
         with self._lock:
             self._refresh(turn)
 
-    def result(self, call: Call, value: object, *, key: str, declared: bool = True) -> None:
+    def result(self, call: Call, value: object, *, key: str, declared: bool = True, written: bool = False) -> None:
         """Take in what a call returned, one value at a time.
 
         Args:
@@ -97,6 +99,7 @@ class GuardSession:
                 the result as a whole is text.
             key: names this value in the thread; the same key and value are taken in once.
             declared: false for a result that did not come through the gateway: no field of it is trusted.
+            written: true for a result that a model wrote: it is content, and no source of links.
         """
         spec = self._services.manifest.find(call.tool, call.server) if declared else None
         for number, part in enumerate(readable(value, spec)):
@@ -108,6 +111,7 @@ class GuardSession:
                 "args": checked_arguments(call.args),
                 "declared": declared,
                 "value": part,
+                **({"written": True} if written else {}),
             }
             self._store(f"{key}/{number}", "result", item, self._label_of(spec))
 
@@ -213,6 +217,8 @@ class GuardSession:
             observed_schema_digest=call.schema_digest,
             protected=services.protected,
             references=call.references,
+            isolated=self._isolated,
+            written=self._written,
         )
         return decide(request, context)
 
@@ -263,6 +269,8 @@ class GuardSession:
             manifest = self._services.manifest
             spec = manifest.find(str(value["tool"]), str(value["server"])) if value["declared"] else None
             args = value["args"]
+            if value.get("written"):
+                self._written.add(source_of(str(value["tool"]), str(value["call"])))
             self._index.add_result(
                 value["value"],
                 tool=str(value["tool"]),
