@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,8 @@ MODEL_FILE: Final = re.compile(r"(recorded|scripted|gguf):(.+)", re.DOTALL)
 """The name of a model that is a file."""
 TOOLS_FILE: Final = re.compile(r"(.+\.py)(:\w+)?", re.DOTALL)
 """Tools that are in a file, not in an installed module."""
+
+_MAX_LINKS: Final = 40  # as many as Linux follows
 
 
 def is_manifest(name: str) -> bool:
@@ -79,18 +82,55 @@ def _file_of(address: str) -> Path | None:
     return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
 
 
+def _way_to(path: Path) -> Iterator[Path]:
+    """Yield every place on the way to ``path``, each with no link before its last step, as the system walks it.
+
+    1. A plain step goes down. 2. A link puts what it points to before the steps that are left.
+    3. ``..`` goes up from where the links before it have led, not from where they stand.
+    """
+    left = list(reversed(path.absolute().parts))
+    here, links = Path(left.pop()), 0
+    while left:
+        step = left.pop()
+        if step == "..":  # 3.
+            here = here.parent
+            continue
+        there = here / step
+        yield there
+        target = there.readlink() if there.is_symlink() else None
+        if target is None:  # 1.
+            here = there
+            continue
+        links += 1
+        if links > _MAX_LINKS:
+            raise SettingsError(f"{path} leads through too many links", "give the path of the file itself")
+        if target.is_absolute():
+            here = Path(target.anchor)
+        left.extend(reversed(target.parts[1:] if target.is_absolute() else target.parts))  # 2.
+
+
+def _is_in(path: Path, folder: Path) -> bool:
+    """Say whether ``path`` lies in ``folder``, also where the file system tells no cases apart or has it twice."""
+    if path.is_relative_to(folder):
+        return True
+    try:
+        return folder.exists() and any(place.samefile(folder) for place in (path, *path.parents) if place.exists())
+    except OSError:
+        return False
+
+
 def refuse_agent_folder(settings: Settings, file: Path | None) -> None:
     """Refuse settings under which the agent could write what decides for the gateway.
 
     Raises:
-        SettingsError: one of our files lies in ``agent_workdir``.
+        SettingsError: one of our files lies in ``agent_workdir``, or the way to it leads through there: whoever can
+            replace a link or a folder on the way chooses the file.
     """
     if settings.agent_workdir is None:
         return
     folder = settings.agent_workdir.resolve()
     for name, path in own_files(settings, file).items():
-        # Both the link and what it points to: whoever can replace the link chooses the file.
-        if path.resolve().is_relative_to(folder) or path.absolute().is_relative_to(folder):
+        if any(_is_in(step, folder) for step in _way_to(path)):
             raise SettingsError(
                 f"the {name} {path} lies in the agent's working folder {folder}",
                 "move it where the agent cannot write: whoever can edit it decides for the gateway",

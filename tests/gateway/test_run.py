@@ -175,6 +175,24 @@ def test_what_is_wrong_is_two_lines_and_exit_code_2(args: tuple[str, ...], said:
     assert "\n   do: " in err
 
 
+def test_what_the_command_names_may_not_lie_where_the_agent_writes(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    desk = tmp_path / "desk"
+    desk.mkdir()
+    (desk / "mine.py").write_text("raise SystemExit('the code of the agent ran')\n")
+    monkeypatch.setenv("CHECKVALVE_AGENT_WORKDIR", str(desk))
+    monkeypatch.chdir(desk)
+    for named in (
+        ("--tools", "./mine.py", *TOOLS[2:], *MODELS),
+        (*TOOLS[:2], "--tools", "m.yaml", *MODELS),
+        (*TOOLS, *MODELS[:2], "--actor", "scripted:a.jsonl"),
+    ):
+        code, out, err = run("run", TASK, *named)
+        assert (code, out) == (2, "")
+        assert "working folder" in err
+
+
 def test_an_actor_that_takes_no_tools_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from langchain_core.language_models import BaseChatModel
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from checkvalve.gateway.app import build
 from checkvalve.gateway.errors import SettingsError
-from checkvalve.gateway.places import checkpoint_place, database_file, own_files, tokens_file
+from checkvalve.gateway.places import checkpoint_place, database_file, own_files, refuse_agent_folder, tokens_file
 from checkvalve.gateway.settings import Settings, load_settings, shown
 
 
@@ -216,3 +217,32 @@ def test_nothing_of_a_pipeline_may_lie_where_the_agent_writes(line: str, tmp_pat
     (tmp_path / "c.toml").write_text(f"agent_workdir = 'desk'\n{line}\n")
     with pytest.raises(SettingsError, match="working folder"):
         load_settings(tmp_path / "c.toml", {"HOME": str(tmp_path)})
+
+
+def test_no_link_on_the_way_may_lie_where_the_agent_writes(tmp_path: Path) -> None:
+    work, safe = tmp_path / "work", tmp_path / "safe"
+    (work / "deep").mkdir(parents=True)
+    write(safe / "manifest.yaml", "")
+    (work / "hop").symlink_to(safe)  # a folder the agent can point elsewhere
+    (tmp_path / "outer").symlink_to(work / "hop")
+    (tmp_path / "down").symlink_to(work / "deep")
+    (tmp_path / "desk").symlink_to(work)
+    for manifest in (
+        tmp_path / "outer" / "manifest.yaml",
+        tmp_path / "down" / ".." / "manifest.yaml",  # up from where the link leads, not from where it stands
+        safe / ".." / "work" / "deep" / ".." / ".." / "work" / "m.yaml",
+    ):
+        for folder in (work, tmp_path / "desk", work / "deep" / ".."):
+            with pytest.raises(SettingsError, match="working folder"):
+                refuse_agent_folder(Settings(agent_workdir=folder, manifest=manifest), None)
+    refuse_agent_folder(Settings(agent_workdir=work, manifest=safe / "manifest.yaml"), None)
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+    with pytest.raises(SettingsError, match="too many links"):
+        refuse_agent_folder(Settings(agent_workdir=work, manifest=tmp_path / "round" / "m.yaml"), None)
+
+
+def test_settings_made_by_hand_are_checked_when_a_gateway_is_built(tmp_path: Path) -> None:
+    manifest = write(tmp_path / "desk" / "m.yaml", "version: 1\ntools: {}\n")
+    made = Settings(agent_workdir=tmp_path / "desk", manifest=manifest, database_url=f"sqlite:///{tmp_path}/x.db")
+    with pytest.raises(SettingsError, match="working folder"):
+        build(made)
