@@ -63,9 +63,10 @@ def main(folder: str) -> dict[str, Any]:
     guard = CheckvalveMiddleware(gateway, requester="me@corp.example")  # last in the list: nearest to the tools
     agent = create_agent(model, tools, middleware=[guard], checkpointer=InMemorySaver())
     words = user_message("Find my note on the release and send a mail with it to ann@corp.example")
-    state = agent.invoke({"messages": [words]}, {"configurable": {"thread_id": "1"}}, durability="sync")
+    config: Any = {"configurable": {"thread_id": "1"}}  # the thread names the task
+    state = agent.invoke({"messages": [words]}, config, durability="sync")
     # [/docs]
-    # On disk, so that a pause survives a crash: checkpointer=checkvalve.graphs.checkpoint.sqlite_checkpointer(...)
+    # examples/quickstart_agent.py keeps pauses on disk, so that they survive a crash and another process goes on
     for proposal in gateway.queue.list():
         print(f"{proposal.tool}: {proposal.verdict_name} ({proposal.rule}), now {proposal.state}")
     print(f"sent so far: {sent}; the agent waits for {state['__interrupt__'][0].value}")

@@ -32,6 +32,10 @@ def _requirements() -> Any:
     return module
 
 
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False)
+
+
 def claims_page() -> str:
     """Return the page of claims with the table of claim by surface."""
     known = _requirements()
@@ -41,8 +45,8 @@ def claims_page() -> str:
     ]
     lines += ["`tests/attacks` names its claim. `grep -rn 'claim(\"C2\"' tests` shows the tests of one claim.", ""]
     for claim in known.CLAIMS:
-        lines += [f"## {claim.id} {claim.name}: {claim.status.value}", "", claim.sentence, ""]
-        lines += [f"*{claim.status.value.capitalize()}*: {claim.note}.", ""] if claim.note else []
+        lines += [f"## {claim.id} {claim.name}: {claim.status.value}", "", _wrapped(claim.sentence), ""]
+        lines += [_wrapped(f"*{claim.status.value.capitalize()}*: {claim.note}."), ""] if claim.note else []
         links = ", ".join(f"[{source}]({source.removeprefix('docs/')})" for source in claim.source.split(", "))
         lines += [f"More: {links}", ""]
     lines += ["## Where a claim holds", ""]
@@ -68,7 +72,7 @@ def security_section() -> str:
     for claim in known.CLAIMS:
         today = f"{claim.status.value}: {claim.note}" if claim.note else claim.status.value
         lines += [f"| {claim.id} {claim.name} | {claim.sentence} | {today} |"]
-    lines += ["", "**Not claimed.** " + " ".join(known.NOT_CLAIMED), ""]
+    lines += ["", _wrapped("**Not claimed.** " + " ".join(known.NOT_CLAIMED)), ""]
     return "\n".join(lines)
 
 
@@ -102,8 +106,8 @@ def cli_page() -> str:
 
     lines = [NOTICE.replace("the source it names", "the command"), "", "# The command line", ""]
     lines += ["`checkvalve COMMAND --help` prints the same. Exit code 0 means done, 1 a clear no,"]
-    lines += ["2 that nothing was done because the call, a file or the database is wrong. What `decide` reads and prints is"]
-    lines += ["described [on its own page](decide.md); `run` and `serve` [on theirs](running.md).", ""]
+    lines += ["2 that nothing was done because the call, a file or the database is wrong. What `decide` reads and"]
+    lines += ["prints is described [on its own page](decide.md); `run` and `serve` [on theirs](running.md).", ""]
     for path, command in _commands(typer.main.get_command(app), ("checkvalve",)):
         if getattr(command, "hidden", False):
             continue
