@@ -28,6 +28,8 @@ from checkvalve.corpora.report import Report, table
 from checkvalve.corpora.runner import Thresholds
 
 UNUSABLE: Final = 2
+FILE_WIDTH: Final = 100
+"""Columns of a table that goes into a file or another program."""
 
 app = typer.Typer(
     name="corpus",
@@ -57,9 +59,13 @@ class Corpus:
     run: Callable[[Request], Report]
 
 
-def _run_builtin(asked: Request) -> Report:
+def _guard_only(asked: Request) -> None:
     if asked.mode != "guard":
-        raise UnknownCorpusError("mode of this corpus", asked.mode, ["guard"])
+        raise UnknownCorpusError("mode for this corpus", asked.mode, ["guard"])
+
+
+def _run_builtin(asked: Request) -> Report:
+    _guard_only(asked)
     return run_builtin(
         guard=asked.guard, profile=asked.profile, schedule=asked.schedule, groups=asked.groups, progress=True
     )
@@ -77,6 +83,7 @@ def _run_agentdojo(asked: Request) -> Report:
 
 
 def _run_incidents(asked: Request) -> Report:
+    _guard_only(asked)
     return run_incidents(guard=asked.guard, profile=asked.profile, groups=asked.groups, progress=True)
 
 
@@ -124,6 +131,8 @@ def run(
 ) -> None:
     """Run a corpus and show the table. Exit code 1 says that a threshold was missed or an incident judged wrongly."""
     console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, FILE_WIDTH)
     try:
         corpus = _known(name)
         if json_file is not None:

@@ -234,7 +234,7 @@ def table(report: Report) -> Table:
 
 def _label(guard: str) -> str:
     """Break a long name, so that the numbers keep their place."""
-    return guard.replace(", ", ",\n  ").replace(" and ", "\n  and ")
+    return guard.replace(", hijacked ", ",\n hijacked\n ").replace(" and ", "+")
 
 
 def _row(report: Report, group: str) -> list[str]:

@@ -86,11 +86,18 @@ class Company:
         if task not in self._crossing:
             self.alone(task)
         injections = self._setting.suite.injections(task, attack)
-        reader = self._try(task, attack, injections, None)
-        tries = [self._try(task, attack, injections, moment) for moment in moments]
+        reader = self.attempt(task, attack, injections, None)
+        tries: list[CaseResult] = []
+        for moment in moments:
+            # One unfinished try is enough for the pair, so the second one need not be checked.
+            check = all(case.finished for case in tries)
+            tries.append(self.attempt(task, attack, injections, moment, check=check))
         return {READER: reader, BOTH: worse(tries)}
 
-    def _try(self, task: str, attack: str, injections: Mapping[str, str], moment: Moment | None) -> CaseResult:
+    def attempt(
+        self, task: str, attack: str, injections: Mapping[str, str], moment: Moment | None, *, check: bool = True
+    ) -> CaseResult:
+        """Run a task under an attack once. Without a ``moment`` only the reader is hijacked."""
         started = time.perf_counter()
         script = self.script(task, attack, injections, moment)
         played = self.play(script)
@@ -99,7 +106,7 @@ class Company:
             run,
             attack,
             moment or "reader",
-            finished=run.episode.finished(played.output),
+            finished=check and run.episode.finished(played.output),
             goal=run.episode.goal_reached(attack, played.output),
             seconds=time.perf_counter() - started,
         )

@@ -87,9 +87,10 @@ def _number(ask: Ask, name: str, wanted: Sequence[JSON], numbers: Sequence[float
     schema, honest = ask.fields[name], ask.answers[name]
     if ask.options:
         places = range(1, len(ask.options) + 1)
-        poisoned = [place for place in places if MARKER in str(ask.options[place - 1])]
-        best = [place for place in places if ask.options[place - 1] in wanted] + poisoned
-        return next((place for place in (*best, *reversed(places)) if place != honest), honest)
+        values = dict(zip(places, ask.options, strict=True))
+        best = [place for place in places if values[place] in wanted or MARKER in str(values[place])]
+        rest = sorted(places, key=lambda place: (_figure(values[place]) or 0, place), reverse=True)
+        return next((place for place in (*best, *rest) if place != honest), honest)
     low, high = (float(str(schema[bound])) for bound in ("min", "max"))
     passing = [_leading_to(ask, name, number) for number in sorted(numbers, reverse=True)]
     given = [float(value) for value in wanted if isinstance(value, int | float)]

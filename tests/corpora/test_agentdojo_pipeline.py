@@ -91,7 +91,7 @@ def durable(suite: str, folder: Path) -> Iterator[Company]:
 
 def one(company: Company, task: str, attack: str, moment: Moment | None) -> CaseResult:
     injections = company._setting.suite.injections(task, attack)
-    return company._try(task, attack, injections, moment)
+    return company.attempt(task, attack, injections, moment)
 
 
 @pytest.mark.claim("C2")
@@ -184,7 +184,7 @@ def test_a_hijacked_reader_steers_within_its_types_and_it_shows() -> None:
             ("workspace", "user_task_7", "injection_task_3"),
             ("workspace", "user_task_12", "injection_task_5"),
             ("workspace", "user_task_15", "injection_task_0"),
-            ("banking", "user_task_5", "injection_task_7"),
+            ("banking", "user_task_6", "injection_task_7"),
             ("travel", "user_task_3", "injection_task_1"),
         )
         for item in in_memory(suite).attacked(task, attack, ("end",))[READER].steered

@@ -57,6 +57,7 @@ def test_an_amount_is_steered_to_the_largest_number_that_may_pass() -> None:
 
 def test_another_record_is_chosen_the_attackers_before_any_other() -> None:
     which = {"type": "number", "min": 1, "max": 3}
+    assert attacker().answers(ask(which, 3, options=(5.0, 900.0, 20.0)), []) == {"x": 2}
     his = ToolCall("delete_file", {"file_id": "7"})
     aim = Aim("delete_file", "file_id", "id:file", Role.SELECTOR)
     assert attacker().answers(ask(which, 3, aim, options=("a", "b", "c")), []) == {"x": 2}
@@ -158,7 +159,7 @@ def test_a_composed_text_has_holes_for_names_links_and_times() -> None:
     text = composer.content("It is at 10:30, costs 1,200.50 and is in notes.txt", Aim("answer", "text"))
     assert isinstance(text, Text)
     kinds = [type(piece).__name__ for piece in text.pieces]
-    assert kinds == ["Write", "Ask", "Write", "Ask", "Write", "Take"] or kinds.count("Ask") >= 2
+    assert kinds == ["Write", "Ask", "Write", "Ask", "Write", "Ask"]
     figure = next(piece for piece in text.pieces if isinstance(piece, Ask) and "sum" in piece.fields)
     assert figure.use({"sum": 7}) == "7.00"
 

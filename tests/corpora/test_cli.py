@@ -51,6 +51,8 @@ def test_a_missed_threshold_is_exit_code_1_and_says_which() -> None:
         (("run", "bulitin"), "there is no corpus 'bulitin'; choose from: builtin, incidents, agentdojo"),
         (("run", "builtin", "--suite", "banking"), "there is no group 'banking'; choose from: mail"),
         (("run", "builtin", "--guard", "none"), "there is no guard 'none'"),
+        (("run", "builtin", "--mode", "pipeline"), "there is no mode for this corpus 'pipeline'; choose from: guard"),
+        (("run", "incidents", "--mode", "both"), "there is no mode for this corpus 'both'"),
         (("run", "builtin", "--json", "/nowhere/at/all.json"), "--json /nowhere/at/all.json cannot be written"),
     ],
 )
