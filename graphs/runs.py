@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, cast
 from uuid import uuid4
@@ -21,6 +22,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 
+from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.leases import Leases
 from checkvalve.approvals.records import State
 from checkvalve.graphs.desk import Desk, OnNewMessage
@@ -98,7 +100,7 @@ class Pipeline:
     def tell(self, task: str, *, thread: str, message_id: str = "") -> None:
         """Do step 1 alone: keep a message of the user, and run nothing; the next run of the thread takes it in.
 
-        Where the setting says so, a question that is open is taken back.
+        Where the setting says so, open questions and unused permits are taken back.
         """
         add_message(self._desk, thread, f"message/{message_id or uuid4()}", task)
         if self._on_new_message == "supersede":
@@ -156,7 +158,7 @@ class Pipeline:
         return await asyncio.to_thread(self._result, thread, snapshot)
 
     def cancel(self, thread: str, *, by: str) -> list[str]:
-        """Take back every open question of a thread; resumed, the actor is told that they were cancelled."""
+        """Take back every open question and every unused permit of a thread; resumed, the actor is told so."""
         return self._close(thread, State.CANCELLED, by, "cancelled")
 
     def as_tool(self, name: str) -> SubAgent:
@@ -187,11 +189,18 @@ class Pipeline:
         return _Run(thread, {"thread": thread, "agent": "", "requester": requester or self._desk.requester})
 
     def _close(self, thread: str, end: Any, by: str, code: str) -> list[str]:
+        """Take back what was not used yet: open questions, and permits, whoever gave them."""
         queue = self._desk.services.queue
-        open_ = [row.id for row in queue.list([State.PENDING], thread=thread)]
-        for name in open_:
-            queue.close(name, end, by=by, code=code)
-        return open_
+        closed = []
+        for row in queue.list([State.PENDING], thread=thread):
+            with suppress(ConflictError):  # decided in between: then it is among the permits below, or over
+                queue.close(row.id, end, by=by, code=code)
+                closed.append(row.id)
+        for row in queue.list([State.APPROVED], thread=thread):
+            with suppress(ConflictError):  # used in between: an effect that has begun cannot be taken back
+                queue.invalidate(row.id, code)
+                closed.append(row.id)
+        return closed
 
     def _config(self, name: str) -> RunnableConfig:
         limit = self._desk.limits.max_turns * _STEPS_PER_TURN
