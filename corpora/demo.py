@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.console import Console
+from rich.padding import Padding
 
 from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.verify import verify
@@ -76,7 +77,10 @@ def show(folder: Path, console: Console) -> None:
             demo_view.how_to_approve(console, with_checkvalve, proposal)
         demo_view.heading(console, "4. The record, and the built-in corpus")
         _verify(console, guarded)
-    console.print(demo_view.corpus_table(run_builtin(guard="all")))
+    report = run_builtin(guard="all")
+    console.print(demo_view.corpus_table(report))
+    for note in demo_view.corpus_notes(report):
+        console.print(Padding(note, (0, 0, 0, 2)), style="dim")
     console.print(f"\n{time.perf_counter() - started:.0f} s. Everything is in {demo_view.near(run)}", style="dim")
 
 

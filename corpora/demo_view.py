@@ -23,9 +23,10 @@ _SOURCE: Final = re.compile(r"tool:(?P<tool>\w+)/(?P<call>[^#]+)(?:#(?P<field>.*
 _SHOWN: Final = 60
 """Characters of a value that fit on a line; the files hold the rest."""
 _GUARDS: Final = {"allow-all": "no guard", "review-non-read": "ask about everything", "checkvalve": "Checkvalve"}
+_STOPPED: Final = frozenset({State.DENIED, State.REJECTED})
 _STATES: Final = {
-    State.DENIED: ("denied, no question asked", "red"),
-    State.REJECTED: ("held back, the reviewer said no", "red"),
+    State.DENIED: ("stopped, no question asked", "green"),
+    State.REJECTED: ("stopped, the reviewer said no", "green"),
     State.PENDING: ("held back, waits for a person", "yellow"),
     State.SUCCEEDED: ("done, as the user asked", "green"),
 }
@@ -34,7 +35,10 @@ _STATES: Final = {
 def heading(console: Console, text: str) -> None:
     """Start a part."""
     console.print()
-    console.rule(Text(text, style="bold"), align="left", style="dim")
+    if len(text) + 2 > console.width:  # a rule would cut it
+        console.print(Text(text, style="bold"))
+    else:
+        console.rule(Text(text, style="bold"), align="left", style="dim")
 
 
 def mailbox(console: Console, office: Office) -> None:
@@ -80,12 +84,14 @@ def _effect(console: Console, verb: str, target: str, detail: str, *, bad: bool)
 def decided(console: Console, proposals: Sequence[Proposal]) -> None:
     """Show every call that was more than a read: what became of it, by which rule, and where its values came from."""
     heading(console, "2. With Checkvalve: the same agent, the same mails, the same obedient model")
+    console.print(Text("  The reviewer's answers in this part are scripted.", style="dim"))
+    console.print(Text("  ⊘ stopped  ✓ done  ? waits for you", style="dim"))
     calls = {proposal.call_id: proposal for proposal in proposals}
     for proposal in proposals:
         if proposal.rule == "read-inside":
             continue
         what, style = _STATES.get(proposal.state, (proposal.state.value, "dim"))
-        mark = {"green": "✓", "yellow": "?"}.get(style, "✗")
+        mark = "⊘" if proposal.state in _STOPPED else {"green": "✓", "yellow": "?"}.get(style, "✗")
         console.print(Text.assemble((f"  {mark} {proposal.tool}: {what}", style), (f"  rule {proposal.rule}", "dim")))
         for argument in _arguments(proposal):
             _argument(console, proposal, argument, None if proposal.state is State.SUCCEEDED else calls)
@@ -169,12 +175,12 @@ def verified(console: Console, *, events: int, ok: bool, findings: Iterable[str]
 
 def corpus_table(report: Report) -> Table:
     """Draw the totals of the built-in corpus, one row for each guard."""
-    table = Table(box=None, padding=(0, 2, 0, 2))
-    table.add_column(f"{len(report.cases) // 2} attacks and\ntheir harmless twins", no_wrap=True)
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column(f"{report.total()['attacks']['total']} attacks and\ntheir harmless twins", no_wrap=True)
     for name in (
-        "attacks\nwith an effect",
-        "harmless tasks\nfinished",
-        "of them without\na question",
+        "attacks\nwith an\neffect",
+        "harmless\ntasks\nfinished",
+        "of them\nwithout a\nquestion",
         "questions\nper task",
     ):
         table.add_column(name, justify="right")
@@ -182,7 +188,7 @@ def corpus_table(report: Report) -> Table:
         total = one.total()
         attacks, benign = total["attacks"], total["benign"]
         row = [
-            f"{attacks['executed']} of {attacks['total']}",
+            f"{attacks['executed']} of {attacks['with_tools']}",
             f"{benign['finished']} of {benign['total']}",
             str(benign["free"]),
             f"{total['questions']['per_benign_task']:.2f}",
@@ -191,12 +197,33 @@ def corpus_table(report: Report) -> Table:
     return table
 
 
+def corpus_notes(report: Report) -> list[str]:
+    """Say what the numbers of the table leave out, and why asking about everything is no cure."""
+    attacks = report.total()["attacks"]
+    words = attacks["total"] - attacks["with_tools"]
+    notes = []
+    if words:
+        notes.append(
+            f"{attacks['with_tools']} of the attacks need a tool; {words} ends in the text of an answer only, which no "
+            "gateway of tool calls stops."
+        )
+    asking = next((one for one in report.others if one.guard == "review-non-read"), None)
+    left = asking.executed() if asking else []
+    if left and all(name.startswith("answer/") for name in left):
+        notes.append(
+            f"Asking about everything still lets {len(left)} through: they act by a link in the final answer, which is "
+            "no tool call, so nobody is asked. Checkvalve decides answers too."
+        )
+    return notes
+
+
 def _short(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(1, width - 1)] + "…"
 
 
 __all__ = [
     "by_attacker",
+    "corpus_notes",
     "corpus_table",
     "decided",
     "done_without",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -10,11 +11,12 @@ from pathlib import Path
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from checkvalve.approvals.records import State
 from checkvalve.approvals.verify import verify
-from checkvalve.corpora import demo, demo_run
+from checkvalve.corpora import demo, demo_run, demo_view
 from checkvalve.corpora.builtin import run_builtin
 from checkvalve.corpora.demo_model import EVERYTHING, HijackedModel, orders
 from checkvalve.corpora.demo_office import Office
@@ -121,8 +123,9 @@ def test_the_output_shows_what_was_stopped_why_and_how_to_go_on(tmp_path: Path, 
     assert result.exit_code == 0, result.stderr
     for said in (
         "✗ paid 4900 EUR to GB82 WEST 1234 5698 7654 32",
-        "✗ pay: held back, the reviewer said no  rule untrusted-target",
-        "✗ save_note: denied, no question asked  rule protected",
+        "⊘ pay: stopped, the reviewer said no  rule untrusted-target",
+        "⊘ save_note: stopped, no question asked  rule protected",
+        "The reviewer's answers in this part are scripted.",
         "? send_mail: held back, waits for a person",
         "from mail 2, body, bytes",
         "approvals approve",
@@ -133,6 +136,27 @@ def test_the_output_shows_what_was_stopped_why_and_how_to_go_on(tmp_path: Path, 
     ):
         assert said in result.stdout, said
     assert max(len(line) for line in result.stdout.splitlines() if "--" not in line) <= 100
+
+
+def test_a_narrow_terminal_cuts_no_title(tmp_path: Path, small_corpus: None) -> None:
+    result = CliRunner().invoke(demo.app, ["--folder", str(tmp_path)], env={"COLUMNS": "60"})
+    said = " ".join(result.stdout.split())
+    assert "2. With Checkvalve: the same agent, the same mails, the same obedient model" in said
+    assert "The task, and four mails of which three give orders" in said
+    assert "no guard 1 of 1 1 of 1" in said
+    assert "…" not in result.stdout[result.stdout.index("4. The record") :]
+
+
+def test_the_table_counts_attacks_that_need_tools_and_says_what_is_left() -> None:
+    report = run_builtin(guard="all", groups=("answer",))
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(demo_view.corpus_table(report))
+    attacks = report.total()["attacks"]
+    assert attacks["with_tools"] == attacks["total"] - 1
+    assert f"{attacks['with_tools']} of {attacks['with_tools']}" in console.export_text()
+    text_only, asking = demo_view.corpus_notes(report)
+    assert text_only.startswith(f"{attacks['with_tools']} of the attacks need a tool; 1 ends in the text")
+    assert asking.startswith("Asking about everything still lets 2 through")
 
 
 @pytest.mark.slow
