@@ -81,7 +81,7 @@ Kind = Annotated[str, AfterValidator(_known_kind)]
 class ArgumentSpec(_Strict):
     """One argument of a tool. ``path`` members of nested values inherit the role unless ``fields`` says otherwise."""
 
-    role: Role = Role.TARGET
+    role: Role = Field(Role.TARGET, description="what the argument does; see the roles below")
     kind: Kind = Field(
         "text", description="email, url, host, account, phone, path, channel, user, name, date, number, text or id:TYPE"
     )
@@ -104,9 +104,11 @@ class ArgumentSpec(_Strict):
 class ResultField(_Strict):
     """One declared field of a result. ``path`` is dotted; ``*`` is a step, ``**`` any depth, ``$`` the result."""
 
-    path: Identifier
-    writable_by: WritableBy = WritableBy.OUTSIDERS
-    kind: Kind = "text"
+    path: Identifier = Field(description="dotted, without the numbers of lists; `*` one step, `**` any, `$` the result")
+    writable_by: WritableBy = Field(
+        WritableBy.OUTSIDERS, description="who can put a value there; what outsiders write is untrusted"
+    )
+    kind: Kind = Field("text", description="as for an argument; an id has its type, such as id:mail")
     readers: tuple[str, ...] | Literal["public", "owner", "domain"] | None = Field(
         None,
         description="who may read the value: public, owner (the principal), domain, or a list; nothing means private",
@@ -128,30 +130,42 @@ class ResultField(_Strict):
 class Limits(_Strict):
     """Bounds above which a person is asked whatever the origin. Zero means none at all; absent means no bound."""
 
-    amount: float | None = Field(None, ge=0, allow_inf_nan=False)
-    calls_per_task: int | None = Field(None, ge=0)
+    amount: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="the largest amount, of each argument of that role"
+    )
+    calls_per_task: int | None = Field(None, ge=0, description="calls of this tool in one task")
 
 
 class ToolSpec(_Strict):
     """Everything the gateway knows of one tool."""
 
-    name: Identifier = ""  # set from the manifest's key
-    server: str = ""
-    description: str = ""
-    effect: Effect = Effect.SEND
+    name: Identifier = Field("", description="set from the key; only a tool of a `server` says it itself")
+    server: str = Field("", description="the server's identity, where two servers have a tool of one name")
+    description: str = Field("", description="what it does: all that the pipeline's actor is told of it")
+    effect: Effect = Field(Effect.SEND, description="what the tool does to the world; see the effects below")
     leaves_domain: bool = Field(False, description="a read that sends its arguments outside (fetch, search, DNS)")
-    reversible: bool = False
-    undo: str = ""
+    reversible: bool = Field(False, description="the effect can be taken back; a policy may ask less for it")
+    undo: str = Field("", description="how it is taken back, in words for a person")
     asks: tuple[str, ...] = Field(
         (), description="words of a user that ask for this effect; can only make things stricter"
     )
     about: tuple[str, ...] = Field((), description="nouns for what the effect is done to, such as email or file")
-    args: dict[str, ArgumentSpec] = Field(default_factory=dict)
-    result: tuple[ResultField, ...] = ()
-    idempotency: Idempotency = Idempotency.NONE
-    egress: tuple[str, ...] = ()
-    limits: Limits = Limits()
-    schema_digest: str | None = Field(None, pattern=r"^sha256:[0-9a-f]{64}$")
+    args: dict[str, ArgumentSpec] = Field(
+        default_factory=dict, description="its arguments by name; a call with any other is denied"
+    )
+    result: tuple[ResultField, ...] = Field(
+        (), description="declared fields of its results; all others are untrusted and private"
+    )
+    idempotency: Idempotency = Field(
+        Idempotency.NONE, description="none, key, probe or read: what may happen after a crash in the middle of a call"
+    )
+    egress: tuple[str, ...] = Field((), description="the only hosts it may reach, by exact name; empty: no such list")
+    limits: Limits = Field(Limits(), description="bounds above which a person is asked, whatever the origin")
+    schema_digest: str | None = Field(
+        None,
+        pattern=r"^sha256:[0-9a-f]{64}$",
+        description="pins the arguments: with others the tool does not run",
+    )
     input_schema: dict[str, object] | None = Field(
         None, description="JSON Schema of the arguments, when the deployer ships it"
     )
@@ -167,19 +181,19 @@ class ToolSpec(_Strict):
 class Principal(_Strict):
     """Whom the agent works for: the names that count as ``owner``, and the hosts that are inside the trust domain."""
 
-    owner: tuple[str, ...] = ()
-    domain: tuple[str, ...] = ()
+    owner: tuple[str, ...] = Field((), description="addresses and names of the person the agent works for")
+    domain: tuple[str, ...] = Field((), description="hosts that are inside, by exact name, such as corp.example")
 
 
 class Manifest(_Strict):
     """The one file people edit: who it is for, and every tool that may ever run."""
 
-    version: Literal[1] = 1
-    name: Identifier
-    description: str = ""
-    principal: Principal = Principal()
+    version: Literal[1] = Field(1, description="of this format")
+    name: Identifier = Field(description="of the manifest, for people")
+    description: str = Field("", description="for people")
+    principal: Principal = Field(Principal(), description="whom the agent works for")
     protected: tuple[str, ...] = Field((), description="paths and hosts no tool may touch, beside the gateway's own")
-    tools: dict[str, ToolSpec]
+    tools: dict[str, ToolSpec] = Field(description="every tool that may ever run, by name, or by `server/name`")
     _digest: str = PrivateAttr("")  # computed once by manifest_digest(): a manifest never changes
 
     @field_validator("protected")

@@ -5,7 +5,8 @@ graph goes on from where it stands: from the start, from a step that a dead proc
 something was decided. Resuming decides nothing. 4. When it has ended and a message came in the meantime, it goes on.
 
 Guarantees: a second run of a thread is refused with a coded error while one is at work; whoever takes over from a dead
-process repeats no effect, since the executor's record says what was done.
+process repeats no effect, since the executor's record says what was done; a thread in which the user has said nothing
+is no run, and a :class:`PipelineError` says so.
 """
 
 from __future__ import annotations
@@ -88,29 +89,21 @@ class Pipeline:
     def start(self, task: str, *, thread: str, requester: str = "", message_id: str = "") -> RunResult:
         """Give the thread a message of the user and run until it is answered, waits, or stops.
 
-        ``message_id`` makes a repeated start of the same message harmless. ``task`` must be the user's own words.
-
-        Raises:
-            LeaseHeldError: another run is at work on this thread; the message is kept, and that run takes it in.
+        ``message_id`` makes a repeated start of the same message harmless. ``task`` must be the user's own words. Where
+        another run is at work on this thread (:class:`LeaseHeldError`) the message is kept, and that run takes it in.
         """
         for _ in self.stream(task, thread=thread, requester=requester, message_id=message_id):
             pass
         return self.look(thread)
 
     def tell(self, task: str, *, thread: str, message_id: str = "") -> None:
-        """Do step 1 alone: keep a message of the user, and run nothing; the next run of the thread takes it in.
-
-        Where the setting says so, open questions and unused permits are taken back.
-        """
+        """Do step 1 alone, for the next run to take in; ``supersede`` takes back open questions and unused permits."""
         add_message(self._desk, thread, f"message/{message_id or uuid4()}", task)
         if self._on_new_message == "supersede":
             self._close(thread, State.SUPERSEDED, "user", "new_message")
 
     def resume(self, thread: str, *, requester: str = "") -> RunResult:
-        """Go on where the thread stands, in any process. Where everything still waits, nothing happens.
-
-        :class:`PipelineError` says that there is no such run: nobody has said anything in this thread.
-        """
+        """Go on where the thread stands, in any process. Where everything still waits, nothing happens."""
         for _ in self.stream(thread=thread, requester=requester):
             pass
         return self.look(thread)
@@ -147,7 +140,7 @@ class Pipeline:
             yield event
 
     def look(self, thread: str) -> RunResult:
-        """Return how a thread stands, and run nothing. :class:`PipelineError` says that there is no such run."""
+        """Return how a thread stands, and run nothing."""
         self._known(thread)
         return self._result(thread, self.graph.get_state(self._config(thread)))
 
@@ -270,7 +263,7 @@ class Pipeline:
             code=state.get("code", ""),
             turns=state.get("turns", 0),
             calls=state.get("calls", 0),
-            bits=tuple(sorted(state.get("bits", {}).items())),
+            bits=tuple(sorted(self._desk.thread(_owner(thread, state)).contents.accounts().items())),
         )
 
 
@@ -287,6 +280,12 @@ def _has_ended(snapshot: StateSnapshot) -> bool:
     A process that dies when a step's results are saved and the step is not leaves no ``next``, only the step's task.
     """
     return not snapshot.next and not snapshot.tasks
+
+
+def _owner(thread: str, state: PipelineState) -> PipelineState:
+    """Return what opens a thread: its name, and on whose behalf it is, as far as its state says."""
+    named: PipelineState = {"requester": state["requester"]} if "requester" in state else {}
+    return {"thread": thread, **named}
 
 
 def _errand_run(errand: Errand) -> _Run:
