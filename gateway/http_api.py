@@ -1,8 +1,8 @@
 """The HTTP API of runs: start one, say more, look, go on, and watch its events (Server-Sent Events).
 
 Guarantees: every request but the one for health needs a token, and sees only runs of that token's name; runs are
-driven in the background and survive this process; a broken event stream goes on where it was (``Last-Event-ID``). An
-approval cannot be decided here.
+driven in the background and survive this process; a broken event stream goes on where it was (``Last-Event-ID``), and
+one whose token is taken back ends. An approval cannot be decided here.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ _PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
     code: problem_schema() for code in (400, 401, 403, 404, 409, 413, 415, 422, 503)
 }
 
+_MAX_DIGITS: Final = 15  # of an event's number: every database can hold and compare it
+
 router: Final = APIRouter()
 
 
@@ -47,6 +49,7 @@ def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastA
         title="Checkvalve runs",
         version="1",
         description="Runs of the two-agent pipeline. Calls that wait for a person are decided elsewhere.",
+        openapi_url=None,  # ours below asks for a token
         docs_url=None,  # the page would load scripts from elsewhere
         redoc_url=None,
         lifespan=lifespan,
@@ -95,6 +98,12 @@ def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
+@router.get("/openapi.json", include_in_schema=False)
+def describe(request: Request, _client: Annotated[Client, Depends(_client)]) -> dict[str, Any]:
+    """Describe the API, to whoever has a token."""
+    return cast(FastAPI, request.app).openapi()
+
+
 @router.post("/runs", status_code=202, responses=_PROBLEMS)
 def start(body: NewRun, server: Server, client: Runner, response: Response) -> RunView:
     """Start a run. It goes on in the background; look at it, or watch its events."""
@@ -127,17 +136,33 @@ def say(thread: Thread, body: NewMessage, server: Server, client: Runner) -> Run
 
 @router.get("/runs/{thread}/events", responses=_PROBLEMS)
 def watch(
-    thread: Thread, server: Server, client: Looker, last_event_id: Annotated[int | None, Header(ge=0)] = None
+    request: Request,
+    thread: Thread,
+    server: Server,
+    client: Looker,
+    last_event_id: Annotated[str, Header(description="the number of the last event that arrived")] = "",
 ) -> Response:
-    """Stream the events of a run from the start, or from after Last-Event-ID, until the run is over."""
+    """Stream the events of a run from the start, or from after Last-Event-ID, until run or token end."""
     record = server.own(thread, client)
-    after = last_event_id or 0
+    after = _number(last_event_id)
+    tokens = cast(ApiTokens, request.app.state.tokens)
     if record.status in OVER and after and not server.log.events(thread, after):
         return Response(status_code=204)  # which tells a browser not to connect again
     if server.streams >= MAX_STREAMS:
         raise Problem(503, "too_many_streams", "too many event streams are open", "try again later")
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(server.events(thread, after), media_type="text/event-stream", headers=headers)
+    events = server.events(thread, after, lambda: tokens.holds(client))
+    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+
+
+def _number(text: str) -> int:
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()) or len(text) > _MAX_DIGITS:
+        raise Problem(
+            400, "no_such_event", "Last-Event-ID is no number of an event", "send the id of an event, or none"
+        )
+    return int(text)
 
 
 __all__ = ["create_app", "router"]

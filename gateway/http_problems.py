@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -64,7 +64,7 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        places = sorted({".".join(str(step) for step in item["loc"]) for item in error.errors()})
+        places = sorted({".".join(str(step) for step in _declared(item)) for item in error.errors()})
         known = ", ".join(place for place in places if place.isascii() and place.isprintable())[:300]
         return Problem(422, "invalid_request", f"not as described: {known}", "see /openapi.json").response()
 
@@ -79,6 +79,12 @@ def add_handlers(app: FastAPI) -> None:
             return Problem(409, "conflict", "the store refused this", "look at the run and try again").response()
         get_logger().error("the store failed", error=type(error).__name__)
         return Problem(503, "store_failed", "the store cannot be used now", "try again later").response()
+
+
+def _declared(item: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return where something is wrong, in names that we declared: that of a further key is the sender's word."""
+    place = tuple(item["loc"])
+    return place[:-1] if item["type"] == "extra_forbidden" else place
 
 
 class Bounds:

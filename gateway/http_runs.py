@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Final
 from uuid import uuid4
@@ -143,12 +143,12 @@ class RunServer:
         except PipelineError:  # its name was taken, and nothing was said in it yet
             return RunResult(thread, "running")
 
-    async def events(self, thread: str, after: int) -> AsyncIterator[str]:
-        """Yield the events of a run from number ``after`` on, until the run is over."""
+    async def events(self, thread: str, after: int, allowed: Callable[[], bool]) -> AsyncIterator[str]:
+        """Yield the events of a run from number ``after`` on, until it is over or ``allowed`` says no."""
         quiet = 0.0
         self.streams += 1
         try:
-            while True:
+            while await asyncio.to_thread(allowed):
                 record = await asyncio.to_thread(self.log.find, thread)  # before the events: none may be missed
                 found = await asyncio.to_thread(self.log.events, thread, after)
                 for after, event in found:  # noqa: PLR1704  # the place to go on from

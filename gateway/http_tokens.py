@@ -1,18 +1,21 @@
 """Who may use the HTTP API: tokens with a name and scopes, of which the file keeps argon2 hashes.
 
 Guarantees: a token is shown once and kept nowhere; the file is written whole or not at all, and for its owner alone; a
-changed file counts from the next request on. A token says in whose name runs are made, and decides no approval.
+changed file counts from the next request on, and two who change it at once both get their way. A token says in whose
+name runs are made, and decides no approval.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import secrets
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -74,8 +77,7 @@ class ApiTokens:
             raise TokenError("there is no such scope", f"use one or more of: {', '.join(SCOPES)}")
         selector, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
         entry = _Entry(person, selector, self._hasher.hash(secret), sorted(set(scopes)))
-        with self._lock:
-            self._refresh()
+        with self._changing():
             self._write([*self._entries.values(), entry])
         return f"{_PREFIX}_{selector}_{secret}"
 
@@ -85,8 +87,7 @@ class ApiTokens:
         Raises:
             TokenError: there is none of this selector.
         """
-        with self._lock:
-            self._refresh()
+        with self._changing():
             if selector not in self._entries:
                 raise TokenError("there is no such token", "see `checkvalve token list`")
             self._write([entry for entry in self._entries.values() if entry.selector != selector])
@@ -96,6 +97,16 @@ class ApiTokens:
         with self._lock:
             self._refresh()
             return [_client(entry) for entry in self._entries.values()]
+
+    def holds(self, client: Client) -> bool:
+        """Say whether the token that ``client`` came with still is one, with all its scopes."""
+        try:
+            with self._lock:
+                self._refresh()
+                entry = self._entries.get(client.selector)
+        except TokenError:
+            return False
+        return entry is not None and _client(entry) == client
 
     def authenticate(self, token: str) -> Client:
         """Return whose token this is.
@@ -123,6 +134,26 @@ class ApiTokens:
             return self._hasher.verify(entry.hash, secret)
         except (argon2.exceptions.VerificationError, argon2.exceptions.InvalidHashError):
             return False
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Hold the right to change the file, among threads and processes, over what it says now.
+
+        The lock is on a file beside it, since the file itself is replaced; it ends with the process that has it.
+        """
+        with self._lock:
+            try:
+                self.file.parent.mkdir(parents=True, exist_ok=True)
+                lock = os.open(self.file.with_name(f"{self.file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+            except OSError as error:
+                raise TokenError(f"{self.file} cannot be written: {error.strerror}", "check the folder") from error
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                self._stamp = (0, 0)
+                self._refresh()
+                yield
+            finally:
+                os.close(lock)
 
     def _refresh(self) -> None:
         try:

@@ -14,7 +14,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from checkvalve.approvals.errors import LeaseHeldError, LeaseLostError
+from checkvalve.approvals.errors import LeaseHeldError, LeaseLostError, QueueError, StoreCorruptError
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import State
 from checkvalve.gateway.logs import get_logger
@@ -41,6 +41,7 @@ class Worker:
         self._busy: set[str] = set()
         self._again: set[str] = set()
         self._tried: dict[str, float] = {}
+        self._unreadable: set[str] = set()  # said once
         self._stop = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="checkvalve-worker", daemon=True)
 
@@ -71,13 +72,23 @@ class Worker:
             if record.thread in self._busy:
                 continue
             if record.status == "waiting":
-                ready = any(self._queue.get(name).state is not State.PENDING for name in record.waiting)
+                ready = any(self._is_decided(name) for name in record.waiting)
             else:
                 first = self._tried.setdefault(record.thread, now)
                 ready = now - first >= self._retry
             if ready:
                 self._tried.pop(record.thread, None)
                 self.submit(record.thread, record.requester)
+
+    def _is_decided(self, name: str) -> bool:
+        """Say whether an approval was decided. One that cannot be read holds up its own run only."""
+        try:
+            return self._queue.get(name).state is not State.PENDING
+        except (QueueError, StoreCorruptError) as error:
+            if name not in self._unreadable:
+                self._unreadable.add(name)
+                get_logger().error("an approval cannot be read", approval=name, error=type(error).__name__)
+            return False
 
     def _watch(self) -> None:
         while not self._stop.wait(EVERY):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,7 +149,9 @@ def test_events_go_on_where_a_connection_broke(api: Api) -> None:
     over = api.client.get("/runs/t1/events", headers={**api.ann, "Last-Event-ID": str(every[-1][0])})
     assert over.status_code == 204  # a browser does not come back after that
     assert not any("evil.example" in json.dumps(event) for _, event in every)
-    assert problem(api.client.get("/runs/t1/events", headers={**api.ann, "Last-Event-ID": "x"}))[0] == 422
+    for number in ("x", "-1", "1.5", "9223372036854775808", "9" * 23):
+        refused = api.client.get("/runs/t1/events", headers={**api.ann, "Last-Event-ID": number})
+        assert problem(refused) == (400, "no_such_event")
 
 
 def test_a_stream_that_is_open_gets_what_happens_later(api: Api) -> None:
@@ -230,7 +234,7 @@ def test_a_new_message_supersedes_what_waits_when_the_settings_say_so(tmp_path: 
         ('{"task": "x"}', "text/plain", (415, "not_json")),
         ("task=x", "application/x-www-form-urlencoded", (415, "not_json")),
         ('{"task": ""}', "application/json", (422, "invalid_request")),
-        ('{"task": "x", "more": 1}', "application/json", (422, "invalid_request")),
+        ('{"task": "x", "SECRET-key": 1}', "application/json", (422, "invalid_request")),
         ('{"task": "x", "thread": "../up"}', "application/json", (422, "invalid_request")),
         ('{"task": "x", "thread": "checkvalve:runs"}', "application/json", (422, "invalid_request")),
         ("[]", "application/json", (422, "invalid_request")),
@@ -243,6 +247,7 @@ def test_what_is_not_as_described_is_refused_and_not_repeated(
     response = api.client.post("/runs", content=body, headers={**api.ann, "Content-Type": media})
     assert problem(response) == expected
     assert len(response.text) < 1_000
+    assert "SECRET" not in response.text
 
 
 def test_a_body_in_pieces_is_bounded_too(api: Api) -> None:
@@ -279,7 +284,8 @@ def test_a_failing_store_and_a_failing_gateway_say_nothing_of_why(
 
 
 def test_the_api_describes_itself(api: Api) -> None:
-    described = api.client.get("/openapi.json").json()
+    assert problem(api.client.get("/openapi.json"))[0] == 401
+    described = api.client.get("/openapi.json", headers=api.ann).json()
     assert set(described["paths"]) == {
         "/healthz", "/runs", "/runs/{thread}", "/runs/{thread}/events", "/runs/{thread}/messages",
         "/runs/{thread}/resume",
@@ -333,6 +339,35 @@ def test_the_number_of_streams_is_bounded(api: Api, monkeypatch: pytest.MonkeyPa
     api.wait("t1", "waiting")
     monkeypatch.setattr(http_api, "MAX_STREAMS", 0)
     assert problem(api.client.get("/runs/t1/events", headers=api.ann)) == (503, "too_many_streams")
+
+
+def test_a_stream_ends_when_its_token_is_taken_back(api: Api) -> None:
+    api.start(thread="t1")
+    api.wait("t1", "waiting")
+    tokens: ApiTokens = api.client.app.state.tokens  # type: ignore[attr-defined]
+    selector = api.ann["Authorization"].split("_")[1]
+    timer = threading.Timer(0.3, lambda: tokens.remove(selector))
+    timer.start()
+    assert api.events("t1")  # returns: the run waits for ever, the stream does not
+    timer.join()
+
+
+def test_an_approval_that_cannot_be_read_holds_up_its_own_run_only(api: Api) -> None:
+    log = RunLog(api.gateway.content)
+    log.note(RunRecord("a-first", "ann@corp.example", "waiting", "", ("no-such-approval",)))
+    api.start(thread="t1")
+    api.wait("t1", "waiting")
+    api.decide()
+    assert api.wait("t1", "answered")
+    assert log.find("a-first") == RunRecord("a-first", "ann@corp.example", "waiting", "", ("no-such-approval",))
+
+
+def test_two_who_change_the_file_of_tokens_at_once_both_get_their_way(tmp_path: Path) -> None:
+    file = tmp_path / "t.json"
+    everybody = [ApiTokens(file, FAST) for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        given = list(pool.map(lambda place: [place.add("a") for _ in range(5)], everybody))
+    assert len(ApiTokens(file, FAST).clients()) == sum(len(some) for some in given) == 40
 
 
 def test_tokens_are_hashed_and_taken_back_at_once(tmp_path: Path) -> None:
