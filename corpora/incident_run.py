@@ -215,13 +215,16 @@ def _call(one: Situation) -> Call:
 
 
 def surrounded(manifest: Manifest, one: Situation) -> Manifest:
-    """Return ``manifest`` with a fixture's surroundings: hosts as the tool's egress list, paths as protected."""
+    """Return ``manifest`` with a fixture's surroundings: hosts as the tool's egress list, paths as protected.
+
+    A tool that takes no address has no use for a list of hosts, and the manifest refuses one.
+    """
     if one.policy == Surroundings():
         return manifest
     server, tool = _named(one.tool)
     spec = manifest.find(tool, server)
     data = manifest.model_dump()
-    if spec is not None:
+    if spec is not None and any(argument.kind in {"url", "host"} for argument in spec.args.values()):
         data["tools"][spec.name]["egress"] = one.policy.allow_hosts
     data["protected"] = (*manifest.protected, *(_guarded(path, one.incident) for path in one.policy.deny_paths))
     return Manifest.model_validate(data)
