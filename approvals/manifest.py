@@ -23,6 +23,8 @@ from checkvalve.filters.errors import HostileInputError
 
 __all__ = ["SCHEMA_ID", "load_manifest", "manifest_digest", "manifest_schema", "parse_manifest", "schema_digest"]
 
+_LISTED: Final = 10
+"""Mistakes that one error lists beside the first; whoever mends these sees the rest."""
 SCHEMA_ID: Final = "urn:checkvalve:manifest:1"
 """Names the published JSON Schema; a URN, because nothing is ever fetched from it."""
 
@@ -121,21 +123,30 @@ def _check_tool(key: str, spec: ToolSpec, document: Document, name: str) -> None
 
 
 def _explain(error: ValidationError, document: Document, name: str) -> ManifestError:
-    """Turn pydantic's list into one error about the first mistake in the file, naming how many more there are."""
+    """Turn pydantic's list into one error: the first mistake in the file with its remedy, then the places of others."""
     problems = error.errors(include_url=False)
     problems.sort(
         key=lambda item: (item["type"] == "missing", document.line(item["loc"]) or 0)
     )  # a typo explains what is missing
     first = problems[0]
-    more = len({problem["loc"] for problem in problems}) - 1
+    others = {problem["loc"]: problem for problem in problems if problem["loc"] != first["loc"]}
+    listed = [_listed(problem, document) for problem in list(others.values())[:_LISTED]]
+    more = len(others) - len(listed)
     text, remedy = _describe(first)
     return ManifestError(
-        text + (f" (and {more} more)" if more else ""),
+        "; ".join([text, *listed, *([f"and {more} more"] if more else [])]),
         file=name,
         line=document.line(first["loc"]),
         field=dotted(first["loc"]),
         remedy=remedy,
     )
+
+
+def _listed(problem: ErrorDetails, document: Document) -> str:
+    text, remedy = _describe(problem)
+    line = document.line(problem["loc"])
+    place = ": ".join(part for part in (f"line {line}" if line else "", dotted(problem["loc"])) if part)
+    return f"{place}: {text}" + (f" ({remedy})" if remedy else "")
 
 
 def _describe(problem: ErrorDetails) -> tuple[str, str]:
@@ -150,6 +161,8 @@ def _describe(problem: ErrorDetails) -> tuple[str, str]:
         .removeprefix("Value error, ")
         .replace("valid tuple", "list")
         .replace("valid dictionary", "mapping")
+        .replace("Input should be a valid", "this has to be a")
+        .replace("Input should be", "this has to be")
     )
     expected = problem.get("ctx", {}).get("expected")
     if kind in ("enum", "literal_error") and isinstance(expected, str) and isinstance(problem["input"], str):

@@ -215,11 +215,11 @@ CAPTION: Final = (
 
 
 def table(report: Report) -> Table:
-    """Draw the guards over everything, then this one group by group; fits in 85 columns."""
+    """Draw the guards over everything, then this one group by group; fits in 80 columns."""
     title = (
         f"{report.corpus} {report.version}, {report.actor} model, schedule {report.schedule}, profile {report.profile}"
     )
-    drawn = Table(title=title, caption=CAPTION, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    drawn = Table(title=title, caption=CAPTION, box=SIMPLE_HEAD, padding=0, pad_edge=False)
     drawn.add_column("", no_wrap=True)
     counted = any("bits" in one.total() for one in (*report.others, report))
     for heading in (*HEADINGS, *([BITS] if counted else [])):

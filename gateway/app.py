@@ -156,16 +156,12 @@ def _own_paths(settings: Settings, settings_file: Path | None) -> tuple[str, ...
 
 def _announce(gateway: Gateway) -> None:
     log = get_logger()
-    known = {
-        "mode": gateway.settings.mode,
-        "profile": gateway.settings.profile,
-        "policy": gateway.policy.digest,
-        "manifest": gateway.manifest_digest,
-    }
+    known = {"mode": gateway.settings.mode, "profile": gateway.settings.profile}
     if gateway.observing:
         log.warning("OBSERVE MODE: calls are decided and recorded, and NOTHING IS STOPPED", **known)
     else:
         log.info("gateway ready", **known)
+    log.debug("gateway rules", policy=gateway.policy.digest, manifest=gateway.manifest_digest)
 
 
 def _recover(gateway: Gateway) -> None:

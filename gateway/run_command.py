@@ -98,6 +98,11 @@ def _with_options(settings: Settings, tools: Sequence[str], reader: str, actor: 
             f"{manifests[0]} declares tools and does not bring them",
             "name the module with their code as well: --tools MODULE or --tools ./FILE.py",
         )
+    if not manifests and settings.manifest is None:
+        raise SettingsError(
+            "no manifest is set",
+            "name the YAML file that declares the agent's tools: --tools FILE.yaml, or manifest = ... in the settings",
+        )
     return settings.model_copy(update=changed)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -33,6 +34,7 @@ _URLS: Final = frozenset({"database_url", "checkpoint_url"})
 
 MAX_FILE_BYTES: Final = 262_144  # a settings file is a page; anything larger is a mistake or an attack
 DAY: Final = 86_400
+_SHOWN: Final = 60  # characters of a wrong value: enough to find it again
 
 
 class Settings(BaseModel):
@@ -237,8 +239,27 @@ def _validate(values: dict[str, object], origins: Mapping[str, str], file: Path 
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        first = error.errors(include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"
         place = origins.get(name, "file")
         where = f"{file}: {name}" if place == "file" else place
-        raise SettingsError(f"{where}: {first['msg']}", "`checkvalve config show` lists every setting") from error
+        raise SettingsError(f"{where}: {_said(first)}", _remedy(first)) from error
+
+
+def _said(problem: ErrorDetails) -> str:
+    """Say in words what is wrong with a value; one of a closed list is named with the list."""
+    if problem["type"] == "literal_error":
+        given = f"{problem['input']!r}"[:_SHOWN]
+        return f"{given} is not one of {', '.join(_allowed(problem))}"
+    return problem["msg"].removeprefix("Value error, ").replace("Input should be", "this should be")
+
+
+def _remedy(problem: ErrorDetails) -> str:
+    if problem["type"] != "literal_error":
+        return "`checkvalve config show` lists every setting"
+    close = difflib.get_close_matches(str(problem["input"]).lower(), _allowed(problem), n=1, cutoff=0.0)
+    return f"did you mean {close[0]}?"
+
+
+def _allowed(problem: ErrorDetails) -> list[str]:
+    return [word.strip("'") for word in problem["ctx"]["expected"].replace(" or ", ", ").split(", ")]

@@ -106,7 +106,8 @@ def cli_page() -> str:
 
     lines = [NOTICE.replace("the source it names", "the command"), "", "# The command line", ""]
     lines += ["`checkvalve COMMAND --help` prints the same. Exit code 0 means done, 1 a clear no,"]
-    lines += ["2 that nothing was done because the call, a file or the database is wrong. What `decide` reads and"]
+    lines += ["2 that nothing was done because the call, a file or the database is wrong, missing or damaged."]
+    lines += ["`decide` exits with 0 whatever its verdict: the verdict is in what it prints. What it reads and"]
     lines += ["prints is described [on its own page](decide.md); `run` and `serve` [on theirs](running.md).", ""]
     for path, command in _commands(typer.main.get_command(app), ("checkvalve",)):
         if getattr(command, "hidden", False):

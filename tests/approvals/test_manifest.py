@@ -219,3 +219,21 @@ def test_the_published_schema_describes_the_file() -> None:
     assert {"type": "null"} in schema["properties"]["tools"]["additionalProperties"]["anyOf"]
     for definition in ("ToolSpec", "ArgumentSpec", "ResultField", "Limits", "Principal"):
         assert schema["$defs"][definition]["additionalProperties"] is False
+
+
+def test_every_mistake_is_listed_in_words() -> None:
+    tools = "  send:\n    effect: sned\n    args: [a]\n  read:\n    effect: read\n    result: 3\n"
+    with pytest.raises(ManifestError) as wrong:
+        parse_manifest(f"version: 1\nname: x\ntools:\n{tools}", "m.yaml")
+    said = str(wrong.value)
+    for part in (
+        "m.yaml:5: tools.send.effect: this has to be 'read'",
+        "line 6: tools.send.args: this has to be a mapping",
+        "line 9: tools.read.result: this has to be a list",
+        "did you mean `send`?",
+    ):
+        assert part in said
+    assert "Input" not in said
+    many = "".join(f"    colour{number}: red\n" for number in range(30))
+    with pytest.raises(ManifestError, match="and 19 more"):
+        parse_manifest(f"version: 1\nname: x\ntools:\n  send:\n    effect: send\n{many}", "m.yaml")

@@ -21,6 +21,7 @@ from checkvalve.corpora.builtin import run_builtin
 from checkvalve.corpora.demo_model import EVERYTHING, HijackedModel, orders
 from checkvalve.corpora.demo_office import Office
 from checkvalve.corpora.demo_run import Half, guarded
+from checkvalve.corpora.report import table
 
 STRANGER = "archive@drop.example.net"
 RESTAURANT = "tables@harbour.example.org"
@@ -151,6 +152,9 @@ def test_the_table_counts_attacks_that_need_tools_and_says_what_is_left() -> Non
     report = run_builtin(guard="all", groups=("answer",))
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(demo_view.corpus_table(report))
+    console.print(table(report))  # of `corpus run`
+    assert "theirs" in console.export_text(clear=False)
+    assert "…" not in console.export_text(clear=False)
     attacks = report.total()["attacks"]
     assert attacks["with_tools"] == attacks["total"] - 1
     assert f"{attacks['with_tools']} of {attacks['with_tools']}" in console.export_text()

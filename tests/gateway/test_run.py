@@ -159,7 +159,7 @@ def test_a_run_that_uses_up_its_turns_stops_with_1(run: Run, monkeypatch: pytest
         (("run",), "there is no task"),
         (("run", "--resume"), "--resume goes on with a run"),
         (("run", "x", "--resume", "--thread", "t"), "--resume goes on with a run"),
-        (("run", "x"), "no manifest is set"),
+        (("run", "x"), "--tools FILE.yaml, or manifest = ... in the settings"),
         (("run", "x", "--tools", "a.yaml"), "declares tools and does not bring them"),
         (("run", "x", "--tools", "a", "--tools", "b"), "more than one module"),
         (("run", "x", *TOOLS), "no reader is set"),

@@ -101,7 +101,8 @@ def test_a_wrong_file_is_named_with_the_key(
         ("CHECKVALVE_DATABASE_URL", "sqlite:///relative.db", "absolute"),
         ("CHECKVALVE_CONFIG", "relative.toml", "absolute"),
         ("CHECKVALVE_CONFIG", "/nowhere/at/all.toml", "exists"),
-        ("CHECKVALVE_MODE", "watch", "config show"),
+        ("CHECKVALVE_MODE", "watch", "did you mean"),
+        ("CHECKVALVE_PORT", "x", "config show"),
     ],
 )
 def test_a_wrong_variable_is_named_with_the_nearest_known(
@@ -246,3 +247,24 @@ def test_settings_made_by_hand_are_checked_when_a_gateway_is_built(tmp_path: Pat
     made = Settings(agent_workdir=tmp_path / "desk", manifest=manifest, database_url=f"sqlite:///{tmp_path}/x.db")
     with pytest.raises(SettingsError, match="working folder"):
         build(made)
+
+
+def test_a_wrong_word_is_answered_with_the_right_ones(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="CHECKVALVE_MODE: 'observ' is not one of observe, enforce") as wrong:
+        load_settings(None, {"HOME": str(tmp_path), "CHECKVALVE_MODE": "observ"})
+    assert wrong.value.remedy == "did you mean observe?"
+    with pytest.raises(SettingsError, match="CHECKVALVE_PORT: this should be a valid integer"):
+        load_settings(None, {"HOME": str(tmp_path), "CHECKVALVE_PORT": "many"})
+
+
+@pytest.mark.parametrize("level", ["info", "debug"])
+def test_the_start_is_one_short_line_and_digests_are_for_debugging(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], level: str
+) -> None:
+    manifest = write(tmp_path / "m.yaml", "version: 1\nname: n\ntools: {}\n")
+    url = f"sqlite:///{tmp_path}/x.db"
+    build(Settings.model_validate({"manifest": manifest, "database_url": url, "log_level": level})).close()
+    said = capsys.readouterr().err
+    assert "gateway ready" in said
+    assert ("sha256:" in said) == (level == "debug")
+    assert max(len(line) for line in said.splitlines() if "ready" in line) < 100
