@@ -141,7 +141,7 @@ class ToolSpec(_Strict):
 
     name: Identifier = Field("", description="set from the key; only a tool of a `server` says it itself")
     server: str = Field("", description="the server's identity, where two servers have a tool of one name")
-    description: str = Field("", description="what it does: all that the pipeline's actor is told of it")
+    description: str = Field("", description="what it does, in words that the actor of the pipeline reads")
     effect: Effect = Field(Effect.SEND, description="what the tool does to the world; see the effects below")
     leaves_domain: bool = Field(False, description="a read that sends its arguments outside (fetch, search, DNS)")
     reversible: bool = Field(False, description="the effect can be taken back; a policy may ask less for it")
