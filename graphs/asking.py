@@ -7,14 +7,15 @@ or references where the account is used up. Free text is shown as a reference al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Final
 
 from checkvalve.filters.labels import Readers
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs import lists
-from checkvalve.graphs.bits import OUTCOME_BITS, Charge, charge
+from checkvalve.graphs.bits import OUTCOME_BITS, Charge
 from checkvalve.graphs.codes import REMEDIES
 from checkvalve.graphs.contents import Place
 from checkvalve.graphs.desk import Desk, agent_of, full_name, thread_of, turn_of
@@ -25,7 +26,7 @@ from checkvalve.graphs.references import Book
 from checkvalve.graphs.schemas import ReadSchema, parse_schema
 from checkvalve.graphs.state import JsonObject, PipelineState, observed, refused
 
-_LISTS: Final[Mapping[str, Callable[[Book, Mapping[str, JSON]], lists.Found]]] = {
+_LISTS: Final[Mapping[str, Callable[[Book, Mapping[str, JSON]], lists.Look]]] = {
     "select": lists.select,
     "each": lists.each,
     "join": lists.join,
@@ -39,19 +40,19 @@ class _Round:
     desk: Desk
     state: PipelineState
     book: Book
-    bits: dict[str, float] = field(default_factory=dict)
     log: list[JsonObject] = field(default_factory=list)
 
-    def accounts(self) -> dict[str, float]:
-        return {**self.state.get("bits", {}), **self.bits}
-
-    def charge(self, source: str, bits: float) -> Charge:
-        found = charge(self.accounts(), source, bits, self.desk.limits.bits_per_source)
-        self.bits[source] = found.spent
-        return found
+    def charge(self, call: str, sources: Collection[str], bits: float) -> Charge:
+        """Charge the accounts of the thread; an event names each source."""
+        fits = not bits or self.book.contents.charge(sources, bits, self.desk.limits.bits_per_source)
+        spent = self.book.contents.accounts()
+        found = [Charge(name, fits, bits if fits else 0.0, spent.get(name, 0.0)) for name in sorted(sources)]
+        for further in found[1:]:
+            self.event(call, further)
+        return found[0] if found else Charge("", fits, 0.0, 0.0)
 
     def update(self) -> PipelineState:
-        return {"asks": [], "log": self.log, "references": dict(self.book.made), "bits": self.bits}
+        return {"asks": [], "log": self.log, "references": dict(self.book.made)}
 
     def tell(self, call: str, content: JsonObject) -> None:
         self.log.append(observed(call, content))
@@ -73,6 +74,7 @@ class _Question:
     asking: Asking
     source: str
     readers: Readers
+    hidden: bool  # whether it is about what may not be told of, so that not even its size is
 
 
 class ReaderNode:
@@ -101,7 +103,7 @@ class ReaderNode:
                 try:
                     await aask(self._model, question.asking)
                 except CodedError as error:
-                    self._refuse(visit, question.call, error)
+                    self._finish(visit, question, _raising(error))
                 else:
                     self._finish(visit, question, lambda asking: asking)
         return visit.update()
@@ -123,21 +125,38 @@ class ReaderNode:
             return None
 
     @staticmethod
-    def _refuse(visit: _Round, call: str, error: CodedError) -> None:
-        visit.event(call, None, error.code)
+    def _refuse(visit: _Round, call: str, error: CodedError, charged: Charge | None = None) -> None:
+        visit.event(call, charged, error.code)
         place = {"field": error.place} if error.place else {}
         visit.tell(call, refused(error.code, error.remedy, **place))
 
-    @staticmethod
-    def _list(visit: _Round, call: str, found: lists.Found) -> None:
-        """Show what is left of a list, or one reference when showing it would cost more than is left."""
-        charged = visit.charge(found.source, found.bits)
-        hidden = found.hidden or not charged.fits
-        shown: list[JSON] = [visit.book.show_places(places, hidden=hidden) for places in found.lists]
-        code = "" if charged.fits else "bits_spent"
+    def _list(self, visit: _Round, call: str, look: lists.Look) -> None:
+        """Charge a look, then take it, and show what is left; or references that show nothing, whatever it found."""
+        charged = visit.charge(call, look.charged or look.sources, look.bits)
+        hidden, code = look.hidden or not charged.fits, "" if charged.fits else "bits_spent"
+        self._note_seen(visit, call, look)
+        try:
+            found = look.take()
+        except CodedError as error:
+            if not hidden:
+                self._refuse(visit, call, error, charged)
+                return
+            found = ((),) * look.lists
+        shown: list[JSON] = [
+            visit.book.show_places(places, hidden=hidden, sources=look.sources if hidden else ()) for places in found
+        ]
         visit.event(call, charged, code)
         notes: JsonObject = {"code": code, "remedy": REMEDIES[code]} if code else {}
         visit.tell(call, {"status": "done", "result": shown[0] if len(shown) == 1 else shown, **notes})
+
+    def _note_seen(self, visit: _Round, call: str, look: lists.Look) -> None:
+        """Keep, before it is told, of which private fields a comparison tells: by name and readers, no word of them."""
+        session = self._desk.thread(visit.state).session
+        for name, fields in () if look.hidden else look.seen.items():
+            readers = reduce(Readers.meet, (found.readers for found in fields), Readers.everyone())
+            if not readers.public:
+                key = f"seen:{full_name(visit.state, call)}/{name}"
+                session.extraction(key, {name: ""}, ", ".join(sorted(look.sources)), readers)
 
     def _question(self, visit: _Round, call: str, args: Mapping[str, JSON]) -> _Question:
         """Do step 1."""
@@ -145,8 +164,8 @@ class ReaderNode:
         if not isinstance(names, list) or not names or set(args) != {"references", "schema"}:
             raise CodedError("bad_request")
         entries = [visit.book.entry(name) for name in names]
-        items = [visit.book.contents.item(place.item) for entry in entries for place in entry.places]
-        if len({item.source for item in items}) != 1:
+        sources: set[str] = set().union(*(visit.book.sources(entry) for entry in entries))
+        if len(sources) != 1:
             raise CodedError("mixed_sources")
         schema = self._schema(args["schema"])
         readers = Readers.everyone()
@@ -157,7 +176,8 @@ class ReaderNode:
         ids = {item.of: session.verified_values(_kind(item.of), turn) for item in schema.fields.values() if item.of}
         values = [visit.book.value(entry) for entry in entries]
         asking = Asking(schema, values, ids, self._desk.id_patterns, self._desk.limits)
-        return _Question(call, asking, items[0].source, readers)
+        hidden = any(entry.hidden for entry in entries)
+        return _Question(call, asking, sources.pop(), readers, hidden)
 
     def _schema(self, data: JSON) -> ReadSchema:
         if isinstance(data, str):
@@ -167,25 +187,29 @@ class ReaderNode:
         return parse_schema(data, max_fields=self._desk.limits.max_fields, max_enum=self._desk.limits.max_enum)
 
     def _finish(self, visit: _Round, question: _Question, answer: Callable[[Asking], Asking]) -> None:
-        """Do steps 2 to 5."""
+        """Do steps 2 to 5: an answer is charged before it is asked for, so that no way it ends is free."""
+        asked = question.asking
+        cost = OUTCOME_BITS + sum(item.bits(asked.ids.get(item.of, ())) for item in asked.schema.fields.values())
+        charged = visit.charge(question.call, {question.source}, cost)
+        asking = asked
         try:
-            asking = answer(question.asking)
+            asking = answer(asked)
         except CodedError as error:
-            self._refuse(visit, question.call, error)
-            return
+            if not question.hidden and charged.fits:
+                self._refuse(visit, question.call, error, charged)
+                return
+            asking.values, asking.code = None, "reader_failed"
         fields = asking.schema.fields
-        cost = OUTCOME_BITS + sum(item.bits(asking.ids.get(item.of, ())) for item in fields.values())
-        charged = visit.charge(question.source, cost)
         if charged.fits and asking.values is None:
             visit.event(question.call, charged, asking.code, asking.tries)
+            self._keep(visit, question, dict.fromkeys(fields, ""))  # that there is none tells of the content, too
             content = {"status": "done", "enough": False}
             failed = refused(asking.code, REMEDIES["reader_failed"])
             visit.tell(question.call, failed if asking.code == "reader_failed" else content)
             return
         # once the account is used up, not even whether there was an answer is shown: what is missing is null
         values = asking.values or dict.fromkeys(fields)
-        key = f"read:{full_name(visit.state, question.call)}"
-        self._desk.thread(visit.state).session.extraction(key, values, question.source, question.readers)
+        key = self._keep(visit, question, values)
         order = sorted(values)  # the store keeps an object's members in this order
         shown: JsonObject = {}
         for name, wanted in fields.items():
@@ -199,6 +223,19 @@ class ReaderNode:
         notes: JsonObject = {"code": code, "remedy": REMEDIES[code]} if code else {"enough": True}
         visit.tell(question.call, {"status": "done", "values": shown, **notes})
 
+    def _keep(self, visit: _Round, question: _Question, values: Mapping[str, JSON]) -> str:
+        """Store what is about to be told, and return the key it is stored under."""
+        key = f"read:{full_name(visit.state, question.call)}"
+        self._desk.thread(visit.state).session.extraction(key, dict(values), question.source, question.readers)
+        return key
+
+
+def _raising(error: CodedError) -> Callable[[Asking], Asking]:
+    def answer(_: Asking) -> Asking:
+        raise error
+
+    return answer
+
 
 def _kind(of: str) -> str:
-    return of if of.startswith("id:") else f"id:{of}"
+    return f"id:{of}"

@@ -7,16 +7,19 @@ field that the manifest makes of it; what is not declared is untrusted.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
+from uuid import uuid4
 
 from checkvalve.approvals.content import HistoryItem, SqlContentStore
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.filters.fields import Step, key_fields, leaves, scalar_fields
+from checkvalve.filters.labels import CLEAN
 from checkvalve.filters.origins import Field, FieldRule
 from checkvalve.filters.strictjson import JSON
+from checkvalve.graphs.bits import charge
 from checkvalve.graphs.calls import EXTRACTION
 from checkvalve.graphs.errors import CodedError
 
@@ -25,6 +28,8 @@ Positions: TypeAlias = tuple[int, ...]
 
 MESSAGE: Final = "message"
 """The kind of a history item that holds what a user wrote to the thread, before a run has taken it in."""
+CHARGE: Final = "charge"
+"""The kind of a history item that charges sources for what their content has decided of an actor's view."""
 _KINDS: Final = frozenset({"result", "extraction"})
 
 
@@ -79,6 +84,8 @@ class Contents:
         self._items: dict[str, Item] = {}
         self._messages: list[tuple[str, str]] = []
         self._seen = 0
+        self._bits: dict[str, float] = {}
+        self._refused: set[str] = set()  # the charges that did not fit
 
     def messages(self) -> list[tuple[str, str]]:
         """Return the user's messages to this thread, oldest first, each with the key it was stored under."""
@@ -98,6 +105,35 @@ class Contents:
             if key not in self._items:
                 raise CodedError("unknown_reference")
             return self._items[key]
+
+    def accounts(self) -> dict[str, float]:
+        """Return the bits that each source has used up in this thread, in every agent and process."""
+        with self._lock:
+            self._refresh()
+            return dict(self._bits)
+
+    def charge(self, sources: Iterable[str], bits: float, cap: float) -> bool:
+        """Charge ``bits`` to each of ``sources``, or to none when one of them has not so many left; say which.
+
+        The charge is stored first and then counted in the order of the store, so that two that come at once, here or
+        in another process, never both get what is left for one.
+        """
+        key = f"bits:{uuid4()}"
+        named: list[JSON] = [*sorted(set(sources))]
+        self._content.append_item(self._thread, key, CHARGE, {"sources": named, "bits": bits, "cap": cap}, CLEAN)
+        with self._lock:
+            self._refresh()
+            return key not in self._refused
+
+    def _count(self, key: str, value: Mapping[str, JSON]) -> None:
+        sources, bits, cap = value["sources"], value["bits"], value["cap"]
+        if not isinstance(sources, list) or not isinstance(bits, int | float) or not isinstance(cap, int | float):
+            return
+        found = [charge(self._bits, str(name), bits, cap) for name in sources]
+        if not all(item.fits for item in found):
+            self._refused.add(key)
+            return
+        self._bits.update({item.source: item.spent for item in found})
 
     def parts(self, key: str) -> list[Item]:
         """Return the items of one value that was stored in numbered parts."""
@@ -133,6 +169,8 @@ class Contents:
             self._seen = stored.seq
             if stored.kind == MESSAGE and isinstance(stored.value, dict):
                 self._messages.append((stored.key, str(stored.value["text"])))
+            if stored.kind == CHARGE and isinstance(stored.value, dict):
+                self._count(stored.key, stored.value)
             if stored.kind not in _KINDS or not isinstance(stored.value, dict):
                 continue
             made = self._result(stored.value) if stored.kind == "result" else _extraction(stored, stored.value)

@@ -92,7 +92,7 @@ def build_pipeline(  # noqa: PLR0913  # one place to say everything; all of it b
         toolbox=Toolbox.build(tools, services.manifest, servers or {}),
         limits=limits or PipelineLimits(),
         schemas=dict(schemas or {}),
-        id_patterns={name: re.compile(pattern) for name, pattern in (id_patterns or {}).items()},
+        id_patterns={name.removeprefix("id:"): re.compile(pattern) for name, pattern in (id_patterns or {}).items()},
         requester=requester,
         servers=dict(servers or {}),
     )

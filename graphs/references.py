@@ -8,7 +8,7 @@ spells out; a key that no declared path names is shown as its position. An id of
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -30,17 +30,25 @@ class Entry:
     places: tuple[Place, ...]
     many: bool = False
     hidden: bool = False
+    sources: tuple[str, ...] = ()  # of a hidden one: what a look at it is charged to, also when it is empty
 
     def to_json(self) -> dict[str, JSON]:
         """Return the form that graph state keeps."""
-        return {"places": [place.to_json() for place in self.places], "many": self.many, "hidden": self.hidden}
+        return {
+            "places": [place.to_json() for place in self.places],
+            "many": self.many,
+            "hidden": self.hidden,
+            "sources": list(self.sources),
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, JSON]) -> Entry:
         """Return the entry that graph state keeps."""
         places = data.get("places")
         found = tuple(Place.from_json(place) for place in places) if isinstance(places, list) else ()
-        return cls(found, bool(data.get("many")), bool(data.get("hidden")))
+        sources = data.get("sources")
+        named = tuple(str(name) for name in sources) if isinstance(sources, list) else ()
+        return cls(found, bool(data.get("many")), bool(data.get("hidden")), named)
 
 
 @dataclass
@@ -132,9 +140,15 @@ class Book:
         name = self.add(Entry(tuple(Place(part.key) for part in parts), many=True))
         return {"ref": name, "kind": "list", "items": [self._node(Place(part.key), budget) for part in parts]}
 
-    def show_places(self, places: Sequence[Place], *, hidden: bool = False) -> dict[str, JSON]:
+    def sources(self, entry: Entry) -> set[str]:
+        """Return what a look at an entry is charged to."""
+        return {*entry.sources, *(self.contents.item(place.item).source for place in entry.places)}
+
+    def show_places(
+        self, places: Sequence[Place], *, hidden: bool = False, sources: Iterable[str] = ()
+    ) -> dict[str, JSON]:
         """Give ids to a list of places and to each of them; a hidden list has one id, and nothing else is shown."""
-        name = self.add(Entry(tuple(places), many=True, hidden=hidden))
+        name = self.add(Entry(tuple(places), many=True, hidden=hidden, sources=tuple(sorted(sources))))
         if hidden:
             return {"ref": name, "kind": "list", "hidden": True}
         budget = [self.max_shown]

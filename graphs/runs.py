@@ -263,7 +263,7 @@ class Pipeline:
             code=state.get("code", ""),
             turns=state.get("turns", 0),
             calls=state.get("calls", 0),
-            bits=tuple(sorted(state.get("bits", {}).items())),
+            bits=tuple(sorted(self._desk.thread(_owner(thread, state)).contents.accounts().items())),
         )
 
 
@@ -280,6 +280,12 @@ def _has_ended(snapshot: StateSnapshot) -> bool:
     A process that dies when a step's results are saved and the step is not leaves no ``next``, only the step's task.
     """
     return not snapshot.next and not snapshot.tasks
+
+
+def _owner(thread: str, state: PipelineState) -> PipelineState:
+    """Return what opens a thread: its name, and on whose behalf it is, as far as its state says."""
+    named: PipelineState = {"requester": state["requester"]} if "requester" in state else {}
+    return {"thread": thread, **named}
 
 
 def _errand_run(errand: Errand) -> _Run:

@@ -226,9 +226,9 @@ def _bounds(kind: str, data: Mapping[str, Any], max_enum: int) -> dict[str, Any]
         case "enum":
             return {"values": _choices(data["values"], max_enum)}
         case "id":
-            if not isinstance(data["of"], str) or not data["of"]:
+            if not isinstance(data["of"], str) or not (of := data["of"].removeprefix("id:")):
                 raise TypeError
-            return {"of": data["of"]}
+            return {"of": of}
         case _:
             return {}
 

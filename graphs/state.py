@@ -30,7 +30,6 @@ class PipelineState(TypedDict, total=False):
     inputs: list[JSON]  # references that a sub-agent was given
     log: Annotated[list[JsonObject], operator.add]
     references: Annotated[dict[str, JSON], operator.or_]
-    bits: Annotated[dict[str, float], operator.or_]
     asks: list[JsonObject]
     requests: list[JsonObject]
     answer: JsonObject
