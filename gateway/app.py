@@ -22,7 +22,7 @@ from checkvalve.approvals.toolspec import Manifest
 from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.logs import configure_logs, get_logger
 from checkvalve.gateway.places import own_files, refuse_agent_folder
-from checkvalve.gateway.settings import LoadedSettings, Settings, load_settings
+from checkvalve.gateway.settings import LoadedSettings, Settings, load_settings, refuse_reviewer_token
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
 
@@ -110,13 +110,15 @@ def build(
         on_step: called with the executor's steps, for tests that die there.
 
     Raises:
-        SettingsError: no manifest is named, the profile does not exist, or one of our files lies in ``agent_workdir``.
+        SettingsError: no manifest is named, the profile does not exist, one of our files lies in ``agent_workdir``,
+            or a reviewer's credential is in the environment.
         ApprovalError: manifest, policy or database cannot be used; the error says which and what to do.
     """
     if settings.manifest is None:
         raise SettingsError("no manifest is set", "name the YAML file that declares the agent's tools: manifest = ...")
     if settings.profile not in PROFILES:
         raise SettingsError(f"there is no profile {settings.profile!r}", f"use one of: {', '.join(PROFILES)}")
+    refuse_reviewer_token()
     refuse_agent_folder(settings, settings_file)  # again: a command or a program may have changed what was loaded
     configure_logs(settings)
     manifest = load_manifest(settings.manifest)

@@ -26,7 +26,8 @@ from checkvalve.gateway.places import MODEL_FILE, TOOLS_FILE, refuse_agent_folde
 
 PREFIX: Final = "CHECKVALVE_"
 CONFIG_VARIABLE: Final = "CHECKVALVE_CONFIG"
-RESERVED: Final = frozenset({CONFIG_VARIABLE, "CHECKVALVE_REVIEWER_TOKEN"})
+REVIEWER_VARIABLE: Final = "CHECKVALVE_REVIEWER_TOKEN"
+RESERVED: Final = frozenset({CONFIG_VARIABLE, REVIEWER_VARIABLE})
 """Variables that are not settings: where the file is, and the credential of a reviewer, which no object may hold."""
 
 _PATHS: Final = frozenset({"manifest", "policy", "agent_workdir", "api_tokens"})
@@ -113,6 +114,21 @@ def load_settings(config: Path | None = None, environ: Mapping[str, str] | None 
     settings = _validate(values, origins, file)
     refuse_agent_folder(settings, file)
     return LoadedSettings(settings, file, origins)
+
+
+def refuse_reviewer_token(environ: Mapping[str, str] | None = None) -> None:
+    """Refuse to go on where a reviewer's credential is in the environment: tools of this process could approve with it.
+
+    Dropping it would not do: the system shows a process its first environment for as long as it lives.
+
+    Raises:
+        SettingsError: the variable is set.
+    """
+    if (os.environ if environ is None else environ).get(REVIEWER_VARIABLE):
+        raise SettingsError(
+            f"{REVIEWER_VARIABLE} is set where tools run: they could read it and approve their own calls",
+            f"unset it here (env -u {REVIEWER_VARIABLE} ...); give it to `checkvalve approvals` only",
+        )
 
 
 def shown(settings: Settings) -> dict[str, object]:

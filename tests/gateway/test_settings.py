@@ -268,3 +268,16 @@ def test_the_start_is_one_short_line_and_digests_are_for_debugging(
     assert "gateway ready" in said
     assert ("sha256:" in said) == (level == "debug")
     assert max(len(line) for line in said.splitlines() if "ready" in line) < 100
+
+
+@pytest.mark.claim("C4")
+def test_no_gateway_starts_where_its_tools_could_read_a_reviewers_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = write(tmp_path / "m.yaml", "version: 1\ntools: {}\n")
+    made = Settings(manifest=manifest, database_url=f"sqlite:///{tmp_path}/x.db")
+    monkeypatch.setenv("CHECKVALVE_REVIEWER_TOKEN", "cvr_secret")
+    with pytest.raises(SettingsError, match="CHECKVALVE_REVIEWER_TOKEN") as caught:
+        build(made)
+    assert "secret" not in str(caught.value)
+    assert not (tmp_path / "x.db").exists()
