@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -224,6 +226,16 @@ def test_a_module_is_never_taken_from_the_working_folder(tmp_path: Path, monkeyp
     monkeypatch.setattr(sys, "path", ["", *sys.path])
     with pytest.raises(ToolsError, match="no module agent_wrote_this"):
         load_tools("agent_wrote_this")
+
+
+@pytest.mark.parametrize("path", [None, ":"])
+def test_python_m_imports_nothing_from_the_working_folder(tmp_path: Path, path: str | None) -> None:
+    for name in ("typer", "yaml", "tomllib", "sqlalchemy"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('the code of the agent ran')\n")
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], **({"PYTHONPATH": path} if path else {})}
+    command = [sys.executable, "-m", "checkvalve.gateway", "config", "show"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_tools_come_from_a_file_a_module_or_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
