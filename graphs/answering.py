@@ -20,7 +20,7 @@ from checkvalve.graphs.desk import Desk, agent_of, full_name, thread_of
 from checkvalve.graphs.errors import CodedError
 from checkvalve.graphs.events import Answered, Decided, emit
 from checkvalve.graphs.expansion import expand_text
-from checkvalve.graphs.gate import pause, settle
+from checkvalve.graphs.gate import pause, require_own, settle
 from checkvalve.graphs.state import JsonObject, PipelineState, observed, refused
 
 TEXT: Final = "text"
@@ -62,6 +62,7 @@ class AnswerNode:
             emit(Decided(thread_of(state), agent_of(state), ANSWER.name, item["call"], verdict, rule, proposal.id))
             item["approval"] = proposal.id
             return settle(item, proposal)
+        require_own(self._desk, state, [str(item["approval"])])
         while (proposal := self._desk.services.queue.get(item["approval"])).state is State.PENDING:
             pause(state, proposal.id)
         return settle(item, proposal)

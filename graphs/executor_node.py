@@ -25,6 +25,7 @@ from checkvalve.graphs.desk import Desk, agent_of, full_name, thread_of
 from checkvalve.graphs.detached import detached, keyed
 from checkvalve.graphs.errors import CodedError
 from checkvalve.graphs.events import Executed, emit
+from checkvalve.graphs.gate import require_own
 from checkvalve.graphs.readings import clean
 from checkvalve.graphs.references import REF
 from checkvalve.graphs.requesting import call_of
@@ -81,6 +82,7 @@ class ExecutorNode:
         requests = [dict(item) for item in state.get("requests", [])]
         queue = self._desk.services.queue
         ready = [item for item in requests if item["status"] == "ready"]
+        require_own(self._desk, state, [str(item["approval"]) for item in ready])
         if any(queue.get(item["approval"]).state is State.EXECUTING for item in ready):
             self._desk.services.executor.recover()
         return requests

@@ -18,7 +18,7 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.graphs.codes import BY_STATE, REMEDIES, RUNNABLE
 from checkvalve.graphs.desk import Desk, agent_of, thread_of
-from checkvalve.graphs.errors import CodedError
+from checkvalve.graphs.errors import CodedError, PipelineError
 from checkvalve.graphs.events import Decided, Waiting, emit
 from checkvalve.graphs.requesting import call_of, refuse_unregistered
 from checkvalve.graphs.state import JsonObject, PipelineState, observed, refused
@@ -38,6 +38,7 @@ class GateNode:
         log = [entry for item in fresh for entry in self._decide(state, item)]
         while not fresh:
             waiting = [item for item in requests if item["status"] == "pending"]
+            require_own(self._desk, state, [name for item in waiting for name in awaited(item)])
             log = [entry for item in waiting for entry in self._look(item)]
             if any(item["status"] != "pending" for item in waiting) or not waiting:
                 break
@@ -73,6 +74,18 @@ class GateNode:
             item["status"] = "ready" if any(row.state is not State.PENDING for row in rows) else "pending"
             return []
         return settle(item, rows[0])
+
+
+def require_own(desk: Desk, state: PipelineState, names: list[str]) -> None:
+    """Refuse to go on with approvals of another thread: nothing may happen to those from here.
+
+    Raises:
+        PipelineError: the state names one.
+    """
+    if any(desk.services.queue.get(name).thread != thread_of(state) for name in names):
+        raise PipelineError(
+            "this checkpoint names an approval of another thread", "restore a backup of the checkpoints"
+        )
 
 
 def awaited(item: JsonObject) -> list[str]:

@@ -225,6 +225,8 @@ class Pipeline:
     def _entry(self, run: _Run, snapshot: StateSnapshot) -> _Entry | None:
         """Return what the graph is to be invoked with, or None when there is nothing to do."""
         state = cast(PipelineState, snapshot.values)
+        if state and any(state.get(name, "") != run.begin.get(name, "") for name in ("thread", "agent")):
+            raise PipelineError("this checkpoint is of another thread", "restore a backup of the checkpoints")
         if _has_ended(snapshot):
             new = self._unread(run, state)
             return _Entry(run.begin) if not state or new else None
