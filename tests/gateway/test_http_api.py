@@ -468,3 +468,11 @@ def test_the_server_starts_on_this_machine_only_and_with_tokens(
         ("127.0.0.1", 0, False),
         ("0.0.0.0", 8765, False),
     ]
+
+
+def test_a_name_that_was_taken_and_has_no_message_yet_is_shown_as_running(api: Api) -> None:
+    RunLog(api.gateway.content).note(RunRecord("taken", "ann@corp.example", "accepted"))
+    found = api.client.get("/runs/taken", headers=api.ann)
+    assert (found.status_code, found.json()["status"]) == (200, "running")
+    assert api.start(thread="taken").status_code == 202
+    assert api.wait("taken", "waiting")["waiting"]
