@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from checkvalve.approvals.claims import Revalidate
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.content import HistoryItem, SqlContentStore
 from checkvalve.approvals.decide import Decision
@@ -26,7 +25,7 @@ from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State, proposal_id
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import Idempotency, Manifest
-from checkvalve.approvals.verdicts import Allow, Review
+from checkvalve.approvals.verdicts import Allow, Review, Verdict
 from checkvalve.filters.labels import UNKNOWN, Label
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.services import Services
@@ -125,7 +124,7 @@ class MemoryExecutor(Executor):
         self._queue = queue
         self._results: dict[str, JSON] = {}
 
-    def run(self, proposal_id: str, effect: Effect, *, revalidate: Revalidate | None = None) -> Outcome:  # noqa: ARG002  # an Executor
+    def run(self, proposal_id: str, effect: Effect, *, revalidate: Callable[[], Verdict] | None = None) -> Outcome:  # noqa: ARG002  # an Executor
         """Run the effect with the arguments of the record."""
         row = self._queue.get(proposal_id)
         if row.state is not State.APPROVED:

@@ -31,30 +31,13 @@ from checkvalve.graphs.errors import PipelineError
 from checkvalve.graphs.events import Event, from_json
 from checkvalve.graphs.gate import open_questions, questions
 from checkvalve.graphs.ingest import add_message
+from checkvalve.graphs.standing import RunResult, has_ended, owner_of
 from checkvalve.graphs.state import PipelineOutput, PipelineState
 from checkvalve.graphs.subagents import Errand, SubAgent
 
 _STEPS_PER_TURN: Final = 8  # supersteps that one turn can take; the turns themselves are bounded by the limits
 
 PipelineGraph = CompiledStateGraph[PipelineState, None, PipelineState, PipelineOutput]
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """How a run stands: ``answered``, ``waiting`` for the approvals named, ``stopped`` with a code, or ``running``.
-
-    ``running`` means that it was left in the middle; :meth:`Pipeline.resume` goes on. ``bits`` are what each source has
-    decided of the actor's view so far.
-    """
-
-    thread: str
-    status: str
-    answer: str | None = None
-    waiting: tuple[str, ...] = ()
-    code: str = ""
-    turns: int = 0
-    calls: int = 0
-    bits: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -227,7 +210,7 @@ class Pipeline:
         state = cast(PipelineState, snapshot.values)
         if state and any(state.get(name, "") != run.begin.get(name, "") for name in ("thread", "agent")):
             raise PipelineError("this checkpoint is of another thread", "restore a backup of the checkpoints")
-        if _has_ended(snapshot):
+        if has_ended(snapshot):
             new = self._unread(run, state)
             return _Entry(run.begin) if not state or new else None
         if not any(task.interrupts for task in snapshot.tasks):
@@ -250,7 +233,7 @@ class Pipeline:
     def _result(self, thread: str, snapshot: StateSnapshot) -> RunResult:
         state = cast(PipelineState, snapshot.values)
         services = self._desk.services
-        ended = _has_ended(snapshot)
+        ended = has_ended(snapshot)
         waiting = () if ended else tuple(open_questions(state, services.queue))
         status = "waiting" if waiting else "running" if not ended or not state else state.get("status", "running")
         answer = None
@@ -265,7 +248,7 @@ class Pipeline:
             code=state.get("code", ""),
             turns=state.get("turns", 0),
             calls=state.get("calls", 0),
-            bits=tuple(sorted(self._desk.thread(_owner(thread, state)).contents.accounts().items())),
+            bits=tuple(sorted(self._desk.thread(owner_of(thread, state)).contents.accounts().items())),
         )
 
 
@@ -274,20 +257,6 @@ class _Entry:
     """What a graph is invoked with: an input, None to go on, or a command to resume."""
 
     value: Any
-
-
-def _has_ended(snapshot: StateSnapshot) -> bool:
-    """Say whether the graph has nothing left to do.
-
-    A process that dies when a step's results are saved and the step is not leaves no ``next``, only the step's task.
-    """
-    return not snapshot.next and not snapshot.tasks
-
-
-def _owner(thread: str, state: PipelineState) -> PipelineState:
-    """Return what opens a thread: its name, and on whose behalf it is, as far as its state says."""
-    named: PipelineState = {"requester": state["requester"]} if "requester" in state else {}
-    return {"thread": thread, **named}
 
 
 def _errand_run(errand: Errand) -> _Run:
@@ -305,3 +274,6 @@ def _brief(result: RunResult) -> tuple[str | None, list[str], str]:
     if result.status == "running":
         raise PipelineError("the sub-agent was left in the middle", "resume the outer run")
     return result.answer, list(result.waiting), result.code
+
+
+__all__ = ["Pipeline", "PipelineGraph", "RunResult"]
