@@ -1,7 +1,8 @@
 """The command ``checkvalve``: everything a person does with the gateway in a terminal.
 
 Guarantees: an error is one line that says what is wrong and one that says what to do, on standard error, with exit code
-2 and no traceback; a plug-in that cannot be loaded is named when it is used, and never in the way of another command.
+2 (1 where the queue said no) and no traceback; a plug-in that cannot be loaded is named when it is used, and never in
+the way of another command.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from checkvalve.approvals.manifest import load_manifest, manifest_digest, manife
 from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.store import Store
+from checkvalve.approvals.terminal import exit_code
 from checkvalve.filters.errors import FilterError
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import decide_command, policykit_command, run_command, serve_command
@@ -202,7 +204,7 @@ def run(command: Callable[[], object]) -> int:
         sys.stderr.write(f"error: {printable(text.removesuffix(f' ({remedy})'), 2_000)}\n")
         if remedy:
             sys.stderr.write(f"   do: {printable(remedy, _LINE)}\n")
-        return UNUSABLE
+        return exit_code(error) if isinstance(error, ApprovalError) else UNUSABLE
     return 0
 
 

@@ -23,6 +23,7 @@ from checkvalve.gateway.settings import LoadedSettings, Settings
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _BACKLOG = 128  # connections that wait to be accepted
+_REFUSED = 1  # the exit code of a clear no
 _GRACE = 5  # seconds for open streams when the server stops
 
 
@@ -159,7 +160,11 @@ def _add_tokens(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
     @app.command("remove")
     def remove(selector: Annotated[str, typer.Argument(help="The selector that `token list` shows.")]) -> None:
         """Take a token back; running servers refuse it from now on."""
-        tokens().remove(selector)
+        known = tokens()
+        if selector not in {client.selector for client in known.clients()}:
+            typer.echo("error: there is no such token (see: checkvalve token list)", err=True)
+            raise typer.Exit(_REFUSED)
+        known.remove(selector)
 
 
 __all__ = ["register", "serve"]

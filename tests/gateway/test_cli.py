@@ -113,6 +113,14 @@ def test_the_queue_is_reached_through_the_settings(run: Run, place: World) -> No
     assert run("--config", str(place.config), "approvals", "list", "--json")[:2] == (0, "[]\n")
 
 
+def test_a_no_of_the_queue_is_1_and_a_missing_database_is_2(run: Run, place: World) -> None:
+    explain = ("--config", str(place.config), "policy", "explain", "ff")
+    assert run(*explain)[0] == 2
+    assert run("--config", str(place.config), "approvals", "reviewer", "add", "ann")[0] == 0
+    code, _, err = run(*explain)
+    assert (code, "this id is too short" in err) == (1, True)
+
+
 def test_a_plugin_brings_its_commands(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     plugin = typer.Typer(help="Extra things.")
 

@@ -126,6 +126,7 @@ def test_the_server_refuses_what_would_be_open_to_everybody(tmp_path: Path) -> N
     assert "ann now has 2 tokens" in second.stderr
     assert server.run("token", "remove", second.stdout.split("_")[1]).returncode == 0
     assert server.run("token", "remove", listed[0]).returncode == 0
+    assert server.run("token", "remove", listed[0]).returncode == 1
     assert "there is no token in" in server.run("token", "list").stdout
     nobody = server.run("serve")
     assert (nobody.returncode, nobody.stderr.splitlines()[0]) == (2, "error: nobody may use the API yet")
