@@ -188,7 +188,8 @@ def _file(name: str) -> str:
         raise SystemExit(f"{name} is missing: a page shows it")
     text = (ROOT / name).read_text(encoding="utf-8")
     parts = re.findall(r"^ *# \[docs\]\n(.*?)^ *# \[/docs\]", text, re.DOTALL | re.MULTILINE)
-    body = "\n\n".join(textwrap.dedent(part).strip("\n") for part in parts or [text])
+    shown = [textwrap.dedent(part).strip("\n") for part in parts or [text]]
+    body = "\n\n".join(f"\n{part}" if part.startswith(("def ", "class ")) else part for part in shown).lstrip("\n")
     return f"\n```{LANGUAGES.get(Path(name).suffix, 'text')}\n{body}\n```\n"
 
 
