@@ -17,7 +17,7 @@ from tests.graphs.pipeline_world import FunctionModel, World, reading, ref, scri
 pytestmark = pytest.mark.claim("C1")
 NOTHING = PipelineLimits(bits_per_source=0)
 FIT = ("select", {"reference": "r1", "where": [{"field": "sender", "value": "eve@evil.example"}]})
-PROBES = [
+PROBES: list[tuple[str, dict[str, Any]]] = [
     FIT,
     ("select", {"reference": "r1", "where": [FIT[1]["where"][0], {"field": "id", "op": "lt", "value": 5}]}),
     ("select", {"reference": "r1", "where": [{"field": "size", "op": "lt", "value": ref("r6")}]}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def test_an_approval_of_another_thread_is_left_alone(world: World, status: str) 
     world.approve(theirs)
     pipeline = world.pipeline(scripted(turn))
     pipeline.start("Hi", thread="v")
-    config = {"configurable": {"thread_id": "v"}}
+    config: Any = {"configurable": {"thread_id": "v"}}
     item = {**pipeline.graph.get_state(config).values["requests"][0], "approval": theirs, "status": status}
     pipeline.graph.update_state(config, {"requests": [item]}, as_node="gate")
     with pytest.raises(PipelineError, match="another thread"):

@@ -104,7 +104,7 @@ def test_a_value_does_not_become_trusted_by_being_written_and_read_back(world: W
     ["r0", "r01", "r999", "R1", " r1", "r1 ", "r-1", "r1.sender", "call:c1x1@t1/0/0", "../t", "", "r" * 5000, "1", "é"],
 )
 def test_a_forged_reference_is_a_code(world: World, name: str) -> None:
-    wanted = [
+    wanted: list[tuple[str, dict[str, Any]]] = [
         ("send_mail", {"to": ref(name), "body": "x"}),
         ("read", {"references": [name], "schema": {"fields": {"x": {"type": "bool"}}}}),
         ("select", {"reference": name}),

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.graphs.pipeline_world import World, calls, ref, scripted
+from tests.fakes import calls
+from tests.graphs.pipeline_world import World, ref, scripted
 
 pytestmark = pytest.mark.claim("C1", "C3")
 PASTED = [

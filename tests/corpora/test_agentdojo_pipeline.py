@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,14 +31,15 @@ from checkvalve.graphs.services import Services
 
 pytestmark = pytest.mark.agentdojo
 
+PAIRS: dict[str, tuple[tuple[int, int, Moment | None], ...]] = {
+    "workspace": ((7, 3, None), (15, 0, "first"), (12, 5, None), (13, 7, "first"), (35, 1, "end")),
+    "travel": ((0, 0, None), (3, 5, None), (3, 1, "first"), (7, 6, None), (13, 2, "end")),
+    "banking": ((0, 5, None), (2, 6, "first"), (5, 7, None), (11, 0, None), (15, 8, "end")),
+    "slack": ((1, 1, None), (5, 1, None), (11, 3, "first"), (10, 4, None), (16, 5, "end")),
+}
 SAMPLE: list[tuple[str, str, str, Moment | None]] = [
     (suite, f"user_task_{task}", f"injection_task_{attack}", moment)
-    for suite, pairs in {
-        "workspace": ((7, 3, None), (15, 0, "first"), (12, 5, None), (13, 7, "first"), (35, 1, "end")),
-        "travel": ((0, 0, None), (3, 5, None), (3, 1, "first"), (7, 6, None), (13, 2, "end")),
-        "banking": ((0, 5, None), (2, 6, "first"), (5, 7, None), (11, 0, None), (15, 8, "end")),
-        "slack": ((1, 1, None), (5, 1, None), (11, 3, "first"), (10, 4, None), (16, 5, "end")),
-    }.items()
+    for suite, pairs in PAIRS.items()
     for task, attack, moment in pairs
 ]
 """Twenty pairs: every suite, every way of getting a value, reviews that pause, and the attacker's script."""
@@ -161,8 +163,9 @@ def test_an_honest_actor_writes_nothing_that_only_content_says() -> None:
     written: list[str] = []
     turns = script.turns
 
-    def watched() -> Iterator[object]:
-        going, told = turns(), None
+    def watched() -> Any:
+        going = turns()
+        told: dict[str, Any] | None = None
         while True:
             try:
                 calls = next(going) if told is None else going.send(told)
@@ -171,7 +174,7 @@ def test_an_honest_actor_writes_nothing_that_only_content_says() -> None:
             written.append(str(calls))
             told = yield calls
 
-    script.turns = watched  # type: ignore[assignment, method-assign]
+    script.turns = watched  # type: ignore[method-assign]
     played = company.play(script)
     assert "UK12345678901234567890" not in "".join(written)
     assert next(row for row in played.rows if row.tool == "send_money").args()["recipient"] == "UK12345678901234567890"

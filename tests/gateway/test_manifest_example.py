@@ -22,7 +22,7 @@ def decided(to: str, *history: dict[str, Any], task: str = TASK, tool: str = "se
     call = {"tool": tool, "args": {"to": to, "subject": "Late", "body": "Nora is late today."}}
     text = json.dumps({"task": task, "history": history, "call": call}).encode()
     found = decide_case(text, MANIFEST).to_json()
-    return found["verdict"], found["reason"] or found["rule"]
+    return str(found["verdict"]), str(found["reason"] or found["rule"])
 
 
 def test_the_address_book_answers_for_a_name_that_the_user_said() -> None:
