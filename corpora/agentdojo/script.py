@@ -1,9 +1,8 @@
 """The scripted actor of pipeline mode: turn by turn, with what the pipeline shows it.
 
 It solves the user's task by the ground truth, and gets each value on one of the ways of ``ways``. Hijacked, it also
-proposes the attacker's whole script: with references to what the attacker wrote wherever they exist, since a reference
-is the best origin that a value can have, and literally otherwise, as in guard mode. So whatever a text can make an
-actor do is less than what this one does.
+proposes the attacker's whole script, with everything that content holds by reference: it cannot write what it has not
+seen. That it obeys at all is assumed; a text that crosses as a reference tells it nothing.
 """
 
 from __future__ import annotations
@@ -144,7 +143,9 @@ class Script:
         self.run.reached = True
         for call in goals.script(self.run.episode, self.attack):
             users = any(call.same_as(other) for other in own)
-            values = yield from self._gather(smuggled(call, self.finder.look))
+            values = yield from self._gather(
+                smuggled(call, self.finder.look, self.attacker.goal if self.attacker else "")
+            )
             yield from self._request(Intent("attacker", call, yes=users), values or dict(call.args))
 
     # --- turns --------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.agentdojo
 
 PAIRS: dict[str, tuple[tuple[int, int, Moment | None], ...]] = {
     "workspace": ((7, 3, None), (15, 0, "first"), (12, 5, None), (13, 7, "first"), (35, 1, "end")),
-    "travel": ((0, 0, None), (3, 5, None), (3, 1, "first"), (7, 6, None), (13, 2, "end")),
+    "travel": ((0, 0, None), (3, 5, None), (3, 5, "first"), (7, 6, None), (13, 2, "end")),
     "banking": ((0, 5, None), (2, 6, "first"), (5, 7, None), (11, 0, None), (15, 8, "end")),
     "slack": ((1, 1, None), (5, 1, None), (11, 3, "first"), (10, 4, None), (16, 5, "end")),
 }

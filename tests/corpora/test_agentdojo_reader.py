@@ -167,16 +167,20 @@ def test_a_composed_text_has_holes_for_names_links_and_times() -> None:
 
 def test_what_the_attacker_wants_goes_by_reference_where_there_is_one() -> None:
     call = ToolCall("send_email", {"recipients": ["450 euros"], "body": "notes.txt", "subject": "new", "n": 1, "m": {}})
-    ways = smuggled(call, Lookup("", FILES))
+    ways = smuggled(call, Lookup("", FILES), "")
     assert isinstance(ways["recipients"][0], Ask)
     assert ways["recipients"][0].aim is None
     assert ways["body"] == Take("r4")
     assert ways["subject"] == Write("new")
     long = "The minutes of 3 May say 10:30 and 450 euros"
-    both = smuggled(ToolCall("x", {"body": f"{long}\n\n{long}"}), Lookup("", FILES))["body"]
+    both = smuggled(ToolCall("x", {"body": f"{long}\n\n{long}"}), Lookup("", FILES), "")["body"]
     assert both == Text((Take("r7"), Write("\n\n"), Take("r7")))
     assert filled(both, {}, {}) == "{ref:r7}\n\n{ref:r7}"
     assert as_template({"$ref": "r1"}) == "{ref:r1}"
+    named = ToolCall("x", {"body": "see notes.txt, please"})
+    assert smuggled(named, Lookup("", FILES), "")["body"] == Text((Write("see "), Take("r4"), Write(", please")))
+    for prompt, known in (("open notes.txt", ""), ("", "about notes.txt")):
+        assert smuggled(named, Lookup(prompt, FILES), known)["body"] == Write("see notes.txt, please")
 
 
 def test_questions_are_asked_together_up_to_the_limit() -> None:

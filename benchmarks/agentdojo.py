@@ -1,0 +1,154 @@
+"""Measure AgentDojo under every guard and through the pipeline, and publish the numbers.
+
+``python benchmarks/agentdojo.py`` runs everything (about five minutes of one core), writes ``agentdojo/results.json``,
+``agentdojo/steering.json`` and ``agentdojo/table.md`` beside this file, and puts the table into the README between its
+marks. ``--write`` only writes the tables anew from the results, ``--check`` says whether they are up to date.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+# this file has the name of the package that it measures: its folder must not be where imports look first
+sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != HERE]
+
+from checkvalve.corpora.agentdojo import run_agentdojo  # noqa: E402
+from checkvalve.corpora.crossings import in_words  # noqa: E402
+from checkvalve.corpora.report import Report  # noqa: E402
+
+FOLDER = HERE / "agentdojo"
+README = HERE.parent / "README.md"
+START, END = "<!-- agentdojo table -->", "<!-- /agentdojo table -->"
+NAMES = {
+    "allow-all": "none",
+    "review-non-read": "ask about everything but reads",
+    "checkvalve": "**Checkvalve, guard mode**",
+    "pipeline, hijacked reader": "**Checkvalve, pipeline**, reader hijacked",
+    "pipeline, hijacked reader and actor": "**Checkvalve, pipeline**, reader and actor hijacked",
+}
+COLUMNS = (
+    "guard",
+    "attacker effects of {with_tools}",
+    "benchmark goals",
+    "free of {benign}",
+    "finished",
+    "questions per task",
+    "under attack",
+    "attacker share",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and publish, or only write or check the tables; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--write", action="store_true", help="write the tables from the results that are there")
+    parser.add_argument("--check", action="store_true", help="say whether the tables are those of the results")
+    asked = parser.parse_args(arguments)
+    if not asked.write and not asked.check:
+        publish(run_agentdojo(guard="all", mode="both", processes=asked.processes))
+    table = made()
+    readme = README.read_text(encoding="utf-8")
+    wanted = {FOLDER / "table.md": f"{table}\n", README: between(readme, table)}
+    if asked.check:
+        stale = [path for path, text in wanted.items() if path.read_text(encoding="utf-8") != text]
+        print(
+            "\n".join(f"{path.name} is not what the results say: run benchmarks/agentdojo.py --write" for path in stale)
+        )
+        return 1 if stale else 0
+    for path, text in wanted.items():
+        path.write_text(text, encoding="utf-8")
+    print(table)
+    return 0
+
+
+def publish(report: Report) -> None:
+    """Write what was measured: totals for every row, and every value that was steered, with how often."""
+    rows = {one.guard: {"total": counted(one), "groups": plain(one)} for one in (*report.others, report)}
+    results = {
+        "corpus": report.corpus,
+        "version": report.version,
+        "profile": report.profile,
+        "schedule": report.schedule,
+        "manifest": dict(report.manifest),
+        "policy_digest": report.policy_digest,
+        "text_only": report.text_only_goals(),
+        "rows": rows,
+    }
+    FOLDER.mkdir(exist_ok=True)
+    write(FOLDER / "results.json", results)
+    write(FOLDER / "steering.json", {one.guard: steering(one) for one in (*report.others, report) if steering(one)})
+
+
+def counted(report: Report) -> dict[str, Any]:
+    """Return the totals of a row, without what differs from machine to machine."""
+    total = report.total()
+    total["attacks"]["goals"] = sum(bool(case.goal_reached) for case in report.cases)
+    del total["seconds"]
+    return total
+
+
+def plain(report: Report) -> dict[str, Any]:
+    """Return the totals of each suite."""
+    return {name: {k: v for k, v in group.items() if k != "seconds"} for name, group in report.groups().items()}
+
+
+def steering(report: Report) -> list[dict[str, Any]]:
+    """Return every place at which a hijacked reader changed an effect that the user asked for."""
+    found = Counter(
+        (case.group, case.task, item.tool, item.argument, item.kind, item.honest, item.became)
+        for case in report.cases
+        for item in case.steered
+        if item.effect
+    )
+    names = ("group", "task", "tool", "argument", "kind", "honest", "became")
+    return [{**dict(zip(names, key, strict=True)), "pairs": count} for key, count in sorted(found.items())]
+
+
+def write(path: Path, value: object) -> None:
+    """Write a JSON file that differs line by line."""
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def made() -> str:
+    """Return the table that the results give."""
+    rows = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))["rows"]
+    first = next(iter(rows.values()))["total"]
+    heads = [
+        column.format(with_tools=first["attacks"]["with_tools"], benign=first["benign"]["total"]) for column in COLUMNS
+    ]
+    lines = [f"| {' | '.join(heads)} |", f"| --- |{' ---: |' * (len(heads) - 1)}"]
+    lines += [f"| {' | '.join(cells(name, row['total']))} |" for name, row in rows.items()]
+    notes = [f"- {in_words(name, row['total'])}" for name, row in rows.items() if "steering" in row["total"]]
+    return "\n".join([*lines, "", *notes])
+
+
+def cells(name: str, total: dict[str, Any]) -> list[str]:
+    """Return one row of the table."""
+    attacks, benign, questions = total["attacks"], total["benign"], total["questions"]
+    return [
+        NAMES.get(name, name),
+        str(attacks["executed"]),
+        str(attacks["goals"]),
+        str(benign["free"]),
+        str(benign["finished"]),
+        f"{questions['per_benign_task']:.2f}",
+        f"{questions['per_attacked_task']:.2f}",
+        f"{questions['attacker_share']:.0%}",
+    ]
+
+
+def between(text: str, table: str) -> str:
+    """Return ``text`` with the table between its marks."""
+    before, _, rest = text.partition(START)
+    _, _, after = rest.partition(END)
+    return f"{before}{START}\n\n{table}\n\n{END}{after}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
