@@ -1,6 +1,6 @@
 """Measure AgentDojo under every guard and through the pipeline, and publish the numbers.
 
-``python benchmarks/agentdojo.py`` runs everything (about five minutes of one core), writes ``agentdojo/results.json``,
+``python benchmarks/agentdojo.py`` runs everything (about seven minutes of one core), writes ``agentdojo/results.json``,
 ``agentdojo/steering.json`` and ``agentdojo/table.md`` beside this file, and puts the table into the README between its
 marks. ``--write`` only writes the tables anew from the results, ``--check`` says whether they are up to date.
 """
@@ -8,6 +8,7 @@ marks. ``--write`` only writes the tables anew from the results, ``--check`` say
 import argparse
 import json
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -124,8 +125,13 @@ def made() -> str:
     ]
     lines = [f"| {' | '.join(heads)} |", f"| --- |{' ---: |' * (len(heads) - 1)}"]
     lines += [f"| {' | '.join(cells(name, row['total']))} |" for name, row in rows.items()]
-    notes = [f"- {in_words(name, row['total'])}" for name, row in rows.items() if "steering" in row["total"]]
+    notes = [wrapped(in_words(name, row["total"])) for name, row in rows.items() if "steering" in row["total"]]
     return "\n".join([*lines, "", *notes])
+
+
+def wrapped(text: str) -> str:
+    """Return an entry of a list, in lines of 120."""
+    return textwrap.fill(f"- {text}", 120, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def cells(name: str, total: dict[str, Any]) -> list[str]:
