@@ -40,7 +40,7 @@ test-all:
 
 agentdojo:
 	@scripts/setup langchain agentdojo
-	@$(VENV)/bin/checkvalve corpus run agentdojo --profile strict --guard all $(ARGS)
+	@$(VENV)/bin/checkvalve corpus run agentdojo --profile strict --guard all --mode both $(ARGS)
 
 check:
 	@scripts/setup dev agentdojo
