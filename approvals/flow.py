@@ -26,7 +26,7 @@ OWNER: Final = "@owner"
 DOMAIN: Final = "@domain"
 PUBLIC: Final = Readers.everyone()
 EXTRACTION: Final = "reader/extraction"
-"""The source of values that a quarantined reader extracted, as if a tool had returned them."""
+"""The tool whose results the answers of a quarantined reader count as: nobody declares it, so it is never trusted."""
 _AT_HOME: Final = frozenset({"path", "date", "number"})
 _OUTGOING: Final = frozenset({Effect.SEND, Effect.PAY, Effect.CONFIGURE})
 _PUNCTUATION: Final = frozenset(".,;:!?'\"()-/\u2019\u2018\u201c\u201d\u2026")

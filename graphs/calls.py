@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from checkvalve.approvals.flow import EXTRACTION
 from checkvalve.approvals.verdicts import Deny
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.origins import Field
 
-EXTRACTION: Final = "reader/extraction"
-"""The tool whose results the reader's answers count as: nobody declares it, so it is never trusted."""
+__all__ = ["EXTRACTION", "PASTED", "Call", "refusal", "turn_suffix"]
 
 PASTED: Final = "conversation/pasted"
 """The tool whose results the quoted and pasted parts of a user's messages count as."""
