@@ -64,7 +64,7 @@ def analyse(text: str) -> Analysis:
         text=normal,
         words=tuple(word for word, *_ in found),
         spans=tuple((start, end) for _, start, end in found),
-        entities=tuple(entities(text if normal.offsets is None else normal.text)),
+        entities=tuple(entities(text if text.isascii() else normal.text)),
         members=tuple(_values(normal.text)),
         decoded=tuple(_hidden(text)),
     )

@@ -8,8 +8,10 @@ match can always be shown where it really stands.
 from __future__ import annotations
 
 import unicodedata
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 FOLD: Final = {
@@ -34,7 +36,11 @@ _IGNORABLE_RANGES: Final = (
     (0xE0000, 0xE0FFF),
 )
 
+# Characters whose form is remembered: every script in daily use fits, and hostile text cannot fill the memory.
+_REMEMBERED: Final = 1 << 16
 
+
+@lru_cache(maxsize=_REMEMBERED)
 def is_invisible(char: str) -> bool:
     """Say whether ``char`` leaves no mark on a screen: format, private, unassigned, control or default-ignorable."""
     if char in "\t\n\r":
@@ -77,17 +83,23 @@ def normalise(text: str) -> Normalised:
     if text.isascii():
         # Lower-casing ASCII moves nothing; control characters but white space are dropped by the tokeniser.
         return Normalised(text.lower(), text)
-    out: list[str] = []
-    offsets: list[int] = []
-    for index, char in enumerate(text):
-        if is_invisible(char):
-            continue
-        for piece in _fold(char):
-            out.append(piece)
-            offsets.append(index)
+    pieces = [_fold(char) for char in text]
+    folded = "".join(pieces)
+    if len(folded) == len(text) and len(max(pieces, key=len)) == 1:
+        return Normalised(folded, text)
+    offsets = array("I", [index for index, piece in enumerate(pieces) for _ in piece])
     offsets.append(len(text))
-    return Normalised("".join(out), text, offsets)
+    return Normalised(folded, text, offsets)
 
 
+def normal_text(text: str) -> str:
+    """Return the comparable form of ``text`` alone, where nobody asks for the way back."""
+    return text.lower() if text.isascii() else "".join(map(_fold, text))
+
+
+@lru_cache(maxsize=_REMEMBERED)
 def _fold(char: str) -> str:
+    """Return what one character becomes: nothing when it is invisible, and sometimes several."""
+    if is_invisible(char):
+        return ""
     return "".join(FOLD.get(piece, piece) for piece in unicodedata.normalize("NFKC", char)).casefold()

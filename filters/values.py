@@ -10,14 +10,14 @@ import ipaddress
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import date
 from decimal import Decimal
 from typing import Final
 from urllib.parse import urlsplit
 
 import idna
 
-from checkvalve.filters.normalise import normalise
+from checkvalve.filters.normalise import normal_text
 from checkvalve.filters.vocabulary import FILE_ENDINGS, MONTHS
 
 # ASCII on purpose: \w would swallow neighbouring Han text, and a confusable domain must not look like a plain one. The
@@ -66,7 +66,7 @@ def canonical(kind: str, text: str) -> str | None:
 
 def words(text: str) -> str | None:
     """Return the normalised text with white space collapsed; None when nothing is left."""
-    return " ".join(normalise(text).text.split()) or None
+    return " ".join(normal_text(text).split()) or None
 
 
 _NAMED_ADDRESS: Final = re.compile(r"(?:\"?[^<>@\",;:\x00-\x1f\x7f]{0,100}\"?\s?<)?([^<>\s]{3,320})>?")
@@ -172,15 +172,26 @@ _NAMED_DATE: Final = re.compile(
     r"(?i)\b([a-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,? (\d{4})"
     r"|\b(\d{1,2})(?:st|nd|rd|th)?\.? (?:of )?([a-z]{3,9})\.?,? (\d{4})"
 )
-_DATE_FORMS: Final = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y")
+_DAY, _MONTH = "(?P<day>3[01]|[12]\\d|0?[1-9])", "(?P<month>1[0-2]|0?[1-9])"
+_DATE_FORMS: Final = tuple(
+    re.compile(form)
+    for form in (
+        rf"(?P<year>\d{{4}})-{_MONTH}-{_DAY}",
+        rf"(?P<year>\d{{4}})/{_MONTH}/{_DAY}",
+        rf"{_DAY}\.{_MONTH}\.(?P<year>\d{{4}})",
+    )
+)
 
 
 def _date(text: str) -> str | None:
     """Return ``YYYY-MM-DD``, with `` HH:MM`` when a time is given; months may be named, as in "May 15th, 2024"."""
     day, _, clock = re.sub(r"[T\s]+", " ", text.strip()).partition(" ")
     for form in _DATE_FORMS:
+        parts = form.fullmatch(day)
+        if parts is None:
+            continue
         try:
-            found = datetime.strptime(day, form).date().isoformat()  # noqa: DTZ007 - a calendar day has no zone
+            found = date(int(parts["year"]), int(parts["month"]), int(parts["day"])).isoformat()
         except ValueError:
             continue
         time = re.match(r"([0-2]?[0-9]):([0-5][0-9])", clock)
