@@ -21,6 +21,7 @@ from typing import Final
 
 from checkvalve.approvals.arguments import ill_typed
 from checkvalve.approvals.attributed import AttributedLeaf, attribute_leaves
+from checkvalve.approvals.command_facts import command_facts
 from checkvalve.approvals.detectors import BUILT_IN, Detector, tighten
 from checkvalve.approvals.endorsements import Endorsement, Mandate, endorsable
 from checkvalve.approvals.facts import PROFILES, compute
@@ -48,7 +49,7 @@ class DecisionContext:
     ``done`` holds the :func:`effect_key` of every effect this task has had or may still have; ``protected`` adds the
     gateway's own paths and hosts; ``references`` are the stored fields that were put in for references, by dotted
     path; ``isolated`` says that the model that proposes sees references and no content; ``written`` names the sources
-    that are answers of a model, such as a sub-agent's.
+    that are answers of a model, such as a sub-agent's; ``sandbox`` says that one is configured for code.
     """
 
     manifest: Manifest
@@ -63,6 +64,7 @@ class DecisionContext:
     done: Collection[str] = ()
     isolated: bool = False
     written: Collection[str] = ()
+    sandbox: bool = False
     observed_schema_digest: str | None = None
     protected: Sequence[str] = ()
     detectors: Sequence[Detector] = BUILT_IN
@@ -155,6 +157,7 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
         put_in=_put_in(request, context) if context.isolated else None,
         written=context.written,
     )
+    facts = command_facts(request, spec, leaves, context.index.user_text(), facts, sandbox=context.sandbox)
     # 5.
     action = ANSWER.name if spec is ANSWER else spec.effect.value
     answer = context.policy.evaluate(action, facts)

@@ -40,6 +40,8 @@ GOOD: Final[dict[str, bool]] = {
     "targets_ok": True,
     "selectors_ok": True,
     "commands_ok": True,
+    "command_ok": True,
+    "sandboxed": True,
     "credentials_ok": True,
     "amounts_ok": True,
     "controls_ok": True,
@@ -58,7 +60,7 @@ _AUTHORITY: Final = ("targets_ok", "selectors_ok", "commands_ok", "credentials_o
 _EFFECTS: Final = ("write", "send", "pay", "delete", "configure", "remember")
 _GUARDS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(_EFFECTS, (*_AUTHORITY, "readers_ok", "links_ok", "egress_ok", "protected")),
-    "execute": ("commands_ok", "egress_ok", "protected"),
+    "execute": ("sandboxed", "command_ok", "commands_ok", "egress_ok", "protected"),
     "read": ("egress_ok", "protected"),
     "answer": ("fetches_ok",),
 }
@@ -68,6 +70,7 @@ _SHOULD: Final[dict[str, tuple[str, ...]]] = {
     "delete": ("asked", "within_limits", "record_named"),
     "pay": ("asked", "within_limits", "record_named", "repeated"),
     "remember": ("lineage_ok",),
+    "execute": ("asked", "within_limits"),
     "answer": ("composed_link",),
 }
 """What the packaged policy asks for besides; a policy without it is warned about."""

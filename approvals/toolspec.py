@@ -13,6 +13,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
+from checkvalve.approvals.commandspec import CommandSpec, SandboxSpec
+
 
 class Effect(enum.StrEnum):
     """What a tool does to the world."""
@@ -160,6 +162,12 @@ class ToolSpec(_Strict):
         Idempotency.NONE, description="none, key, probe or read: what may happen after a crash in the middle of a call"
     )
     egress: tuple[str, ...] = Field((), description="the only hosts it may reach, by exact name; empty: no such list")
+    commands: tuple[CommandSpec, ...] = Field(
+        (), description="the shapes that its commands may have; any other is denied, and with none all are"
+    )
+    sandbox: SandboxSpec | None = Field(
+        None, description="its code runs in the gateway's own sandbox; without it a tool that runs code is denied"
+    )
     limits: Limits = Field(Limits(), description="bounds above which a person is asked, whatever the origin")
     schema_digest: str | None = Field(
         None,

@@ -156,4 +156,5 @@ class CheckvalveGuard:
             calls_so_far=dict(self._calls),
             done=frozenset(self._done),
             questions_so_far=self._asked,
+            sandbox=True,  # an office whose manifest declares one has it
         )

@@ -21,7 +21,6 @@ from checkvalve.corpora.errors import CorpusDataError
 
 Expected: TypeAlias = Literal["allow", "sanitise", "ask", "withhold", "deny"]
 Capability: TypeAlias = Literal[
-    "commands by structure",
     "delegation identity",
     "images",
     "outbound content rewriting",

@@ -148,6 +148,7 @@ def memory_services(manifest: Manifest, policy: Policy, profile: str, person: Pe
         executor=MemoryExecutor(queue),
         content=MemoryContent(),
         profile=profile,
+        sandbox=True,  # as in every corpus: what a manifest declares is there
     )
 
 

@@ -95,7 +95,7 @@ class MandateCase(_Strict):
 
 
 class Case(_Strict):
-    """Everything one decision depends on."""
+    """Everything one decision depends on. ``sandbox``: the gateway is one that has a sandbox configured."""
 
     task: list[Words]
     call: CallCase
@@ -103,6 +103,7 @@ class Case(_Strict):
     endorsements: list[EndorsementCase] = Field(default_factory=list)
     mandates: list[MandateCase] = Field(default_factory=list)
     requester: str = ""
+    sandbox: bool = True
 
     @field_validator("task", mode="before")
     @classmethod
@@ -166,6 +167,7 @@ def decide_loaded(case: Case, declared: Manifest, rules: Policy, profile: str) -
         requester=case.requester,
         calls_so_far=_counted(case),
         observed_schema_digest=_pinned(case, declared),
+        sandbox=case.sandbox,
     )
     try:
         request = ActionRequest.build(

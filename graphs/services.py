@@ -17,7 +17,7 @@ class Services:
     """The one manifest, policy, queue, executor and content store of a process.
 
     ``protected`` are the gateway's own paths and hosts, which no tool may touch. In mode ``observe`` everything is
-    decided and recorded, and nothing is stopped.
+    decided and recorded, and nothing is stopped. ``sandbox`` says that one is configured for tools that run code.
     """
 
     manifest: Manifest
@@ -28,3 +28,4 @@ class Services:
     mode: Literal["enforce", "observe"] = "enforce"
     profile: str = "strict"
     protected: tuple[str, ...] = ()
+    sandbox: bool = False

@@ -219,6 +219,7 @@ class GuardSession:
             references=call.references,
             isolated=self._isolated,
             written=self._written,
+            sandbox=services.sandbox,
         )
         return decide(request, context)
 

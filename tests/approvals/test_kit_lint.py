@@ -178,8 +178,8 @@ def test_a_finding_can_be_accepted_with_a_reason() -> None:
         ("when { context.protected };", "when { !context.protected };", "unguarded", "attributed-effect"),
         ("when { context.repeated };", "when { context.repeated && !context.repeated };", "unreachable", "repeated-effect"),
         ("when { !context.readers_ok };", 'when { !context.readers_ok && action == Action::"read" };', "", ""),
-        ('permit (principal, action == Action::"execute", resource);',
-         'permit (principal, action == Action::"execute", resource) when { context.protected };', "contradiction", "execute"),
+        ('action == Action::"execute", resource)\nwhen { context.leaves_domain };',
+         'action == Action::"execute", resource)\nwhen { context.protected };', "contradiction", "execute"),
         ("when { !context.egress_ok };", "when { true };", "contradiction", "attributed-effect"),
     ],
 )  # fmt: skip

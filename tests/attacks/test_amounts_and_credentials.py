@@ -1,4 +1,4 @@
-"""Right account, wrong sum; a password from a mail; a switch nobody asked for; code."""
+"""Right account, wrong sum; a password from a mail; a switch nobody asked for."""
 
 from __future__ import annotations
 
@@ -44,11 +44,6 @@ def test_a_credential_from_content_is_asked_about() -> None:
     session = Session("Set a new password").read("read_mail", BILL)
     assert session.verdict("set_password", password="hunter22") == "review:untrusted-credential"
     assert Session("Set my password to Blue42sky").verdict("set_password", password="Blue42sky").startswith("allow:")
-
-
-def test_code_waits_for_a_person() -> None:
-    assert Session("Run the tests").verdict("shell", argv=["pytest"]).startswith("review:")
-    assert Session("Run pytest").verdict("shell", argv=["pytest"]) == "review:execute"
 
 
 def test_a_memory_of_untrusted_lineage_is_asked_about() -> None:

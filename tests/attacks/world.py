@@ -96,6 +96,28 @@ tools:
     effect: execute
     args:
       argv: {role: command}
+    sandbox: {network: false}
+    asks: [run, execute]
+    commands:
+      - {run: pytest, options: {-q: flag}, operands: [{kind: path, many: true, optional: true}]}
+      - {run: rm, options: {-r: flag}, operands: [{kind: path}]}
+      - {run: cat, operands: [{kind: path}], reads_only: true, evidence: prints a file of the work folder}
+      - {run: make test, asks: [test, tests]}
+  connected_shell:
+    effect: execute
+    sandbox: {network: true}
+    asks: [run]
+    args:
+      argv: {role: command}
+    commands:
+      - {run: cat, operands: [{kind: path}], reads_only: true, evidence: prints a file of the work folder}
+  bare_shell:
+    effect: execute
+    asks: [run]
+    args:
+      argv: {role: command}
+    commands:
+      - {run: pytest}
   undeclared:
 """,
     "office.yaml",
@@ -112,6 +134,7 @@ class Session:
         self.mandates: Sequence[Mandate] = ()
         self.calls = 0
         self.done: set[str] = set()
+        self.sandbox = True
         for text in said:
             self.index.add_words(text, authority=Authority.USER)
 
@@ -135,6 +158,7 @@ class Session:
             endorsements=tuple(self.endorsements),
             mandates=self.mandates,
             done=frozenset(self.done),
+            sandbox=self.sandbox,
         )
         return decide(ActionRequest.build(tool, args), context)
 
