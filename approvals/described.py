@@ -12,8 +12,8 @@ from decimal import Decimal
 from itertools import product
 from typing import Final
 
-from checkvalve.approvals.attributed import AttributedLeaf, in_field
-from checkvalve.approvals.toolspec import Role
+from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field
+from checkvalve.approvals.toolspec import Effect, Role, ToolSpec
 from checkvalve.filters.asking import asking_clauses, refers_back
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Trust
@@ -22,16 +22,18 @@ from checkvalve.filters.normalise import normalise
 from checkvalve.filters.origins import Field
 from checkvalve.filters.values import NUMBER, canonical, spoken_number
 from checkvalve.filters.vocabulary import STOPWORDS
-from checkvalve.filters.words import tokens
+from checkvalve.filters.words import stem, tokens
 
 MAX_NUMBERS: Final = 12
 """Numbers taken from the user's words and from matching records each; more could reach any sum by accident."""
 
 _CENT: Final = Decimal("0.01")
+_RETURNING: Final = frozenset(stem(word) for word in ("back", "return", "refund", "reimburse", "repay", "zurück"))
 _DIFFERENCES: Final = frozenset(
     {"difference", "rest", "remainder", "remaining", "minus", "less", "differenz", "restbetrag"}
 )
 _SUMS: Final = frozenset({"plus", "additional", "extra", "sum", "total", "together", "zuzüglich"})
+_HALVES: Final = frozenset({"share", "half", "split", "halves", "hälfte", "anteil", "moitié", "mitad"})
 _PERCENTAGE: Final = re.compile(r"(\d{1,3}(?:\.\d{1,4})?)\s*(?:%|percent|prozent)")
 _SIZE, _PRICE, _TIME, _SCORE = ("size", "bytes", "length"), ("price", "cost", "amount"), ("date", "time"), ("rating",)
 _SUPERLATIVES: Final[dict[str, tuple[tuple[str, ...], Callable[..., str | Decimal]]]] = {
@@ -117,7 +119,7 @@ def is_computed(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: A
 
     1. Every target of the call is sufficient by itself. 2. Take the numbers in the user's words, and the trusted
     numbers of records that mention one of those targets. 3. An operation that the user's words name (a difference, a
-    sum, a percentage, a percentage with a sum), of one number of each side, rounded to cents, has to give the amount.
+    sum, half of what the user says was shared, a percentage, a percentage with a sum), of one number of each side, rounded to cents, has to give the amount.
     """
     targets = [leaf for leaf in leaves if leaf.spec.role is Role.TARGET]
     value = canonical("number", str(item.leaf.value))
@@ -132,6 +134,37 @@ def is_computed(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: A
     said = list(dict.fromkeys(_spoken(text)))[:MAX_NUMBERS]
     booked = list(dict.fromkeys(_booked(targets, index)))[:MAX_NUMBERS]
     return Decimal(value).quantize(_CENT) in set(_results(text, said, booked))
+
+
+def is_refund(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: AttributionIndex, tool: ToolSpec) -> bool:
+    """Say whether a payment only gives back what came: the very sum that the user named, to where it came from.
+
+    1. A clause that asks for the payment speaks of giving back. 2. Every amount is the user's own. 3. One record, and
+    no other, has that amount in a field outsiders cannot write, and the destination where the system stamps who paid.
+    Whoever sends money gets that money back, and nothing more.
+    """
+    if tool.effect is not Effect.PAY or item.spec.role is not Role.TARGET:
+        return False
+    if not any(_RETURNING & {stem(word) for word, *_ in tokens(c)} for c in asking_clauses(index.user_text(), asking_words(tool))):
+        return False
+    amounts = [leaf for leaf in leaves if leaf.spec.role is Role.AMOUNT]
+    if len(amounts) != 1 or not amounts[0].by_user:
+        return False
+    paid = {
+        identity(origin.field.record, index)
+        for origin in amounts[0].attribution.origins
+        if in_field(origin, amounts[0].spec) and _payer(origin.field.record, index)
+    }
+    came = {
+        identity(origin.field.record, index)
+        for origin in item.attribution.origins
+        if origin.whole and origin.field.stamped and not origin.field.echo
+    }
+    return len(paid) == 1 and paid <= came
+
+
+def _payer(record: str, index: AttributionIndex) -> bool:
+    return any(field.stamped and canonical("account", field.text) for field in index.record_fields(record))
 
 
 def _spoken(text: str) -> Iterator[Decimal]:
@@ -155,6 +188,7 @@ def _records(leaves: Iterable[AttributedLeaf]) -> set[str]:
 
 def _results(text: str, said: Sequence[Decimal], booked: Sequence[Decimal]) -> Iterator[Decimal]:
     spoken_words = {word for word, *_ in tokens(text)}
+    said = [*said, *(number / 2 for number in said if _HALVES & spoken_words)]
     differ, add = bool(_DIFFERENCES & spoken_words), bool(_SUMS & spoken_words)
     shares = {Decimal(match[1]) for match in _PERCENTAGE.finditer(text)}
     for spoken, base in product(said, booked):

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field
 from checkvalve.approvals.described import is_booked, is_computed
-from checkvalve.approvals.flow import foreign_links, is_composed, is_outgoing, may_flow, resolve_readers
+from checkvalve.approvals.flow import OWNER, foreign_links, is_composed, is_outgoing, may_flow, resolve_readers
 from checkvalve.approvals.named import is_chosen, is_final
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec, WritableBy
 from checkvalve.filters.asking import asks_for, describes
@@ -23,8 +23,10 @@ from checkvalve.filters.labels import Trust
 from checkvalve.filters.origins import Field, FieldRule
 from checkvalve.filters.values import canonical, url_host
 
-PROFILES: Final = ("strict",)
-"""Which result fields count as trusted. ``strict``: those that no outsider can write."""
+PROFILES: Final = ("strict", "contacts")
+"""What counts as trusted. ``strict``: fields that no outsider can write; ``contacts``: also people the user knows, where
+the user's words describe a destination. (``mandates`` and ``drafted`` are no engines of their own: they are ``strict``
+with mandates, and with the manifest that ``policy draft`` wrote.)"""
 
 _PROCESS_PATH: Final = re.compile(r"/proc/[^/]+/(?:root|cwd|fd|task)|/dev/fd")
 _MAX_DECODINGS: Final = 3
@@ -43,13 +45,23 @@ def field_rules(spec: ToolSpec, manifest: Manifest) -> tuple[FieldRule, ...]:
     return tuple(
         FieldRule(
             path=field.path,
-            trust=Trust.UNTRUSTED if field.writable_by is WritableBy.OUTSIDERS else Trust.VERIFIED,
+            trust=Trust.VERIFIED if field.trusted else Trust.UNTRUSTED,
             readers=resolve_readers(field.readers, manifest.principal),
             kind=field.kind,
             names_record=field.names_record,
+            keys=field.keys,
+            when=tuple((path, _resolve(allowed, manifest)) for path, allowed in field.when.items()),
+            contact=field.contact,
+            stamped=field.writable_by is WritableBy.STAMPED,
         )
         for field in spec.result
     )
+
+
+def _resolve(allowed: Sequence[str], manifest: Manifest) -> frozenset[str]:
+    """Return the values that a condition accepts, case folded, with the principal's names for ``@owner``."""
+    names = (manifest.principal.owner if name == OWNER else (name,) for name in allowed)
+    return frozenset(name.casefold() for group in names for name in group)
 
 
 def compute(  # noqa: PLR0913 - each fact names what it needs
@@ -77,7 +89,7 @@ def compute(  # noqa: PLR0913 - each fact names what it needs
         "profile": profile,
         "leaves_domain": spec.leaves_domain,
         "reversible": spec.reversible,
-        "asked": asks_for(said, asking_words(spec), spec.about),
+        "asked": asks_for(said, asking_words(spec), spec.about) or any(item.delegated for item in leaves),
         "repeated": repeated and spec.effect not in {Effect.READ, Effect.WRITE, Effect.REMEMBER},
         "anchored": _is_anchored(leaves),
         "record_named": not is_final(spec) or all(_record_named(item, index, spec) for item in leaves),

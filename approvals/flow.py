@@ -19,6 +19,7 @@ from checkvalve.filters.labels import Readers
 from checkvalve.filters.links import Link, links
 from checkvalve.filters.normalise import normalise
 from checkvalve.filters.origins import Field, MatchKind
+from checkvalve.filters.retold import is_retold
 from checkvalve.filters.values import canonical, url_host
 from checkvalve.filters.words import stem, tokens
 
@@ -76,7 +77,8 @@ def may_flow(
     mixture = index.content_readers()
     if read is not None:
         mixture = reduce(Readers.meet, (field.readers for field in read), PUBLIC)
-    if mixture.public or all(_is_users(item) for item in content):
+    said = index.user_text()
+    if mixture.public or all(_is_users(item, said) or _is_closed(item, tool) for item in content):
         return True
     targets = [item for item in leaves if item.spec.role is Role.TARGET]
     if not targets:
@@ -104,7 +106,13 @@ def _told(index: AttributionIndex) -> Iterator[Field]:
     yield from index.foreign_words()
 
 
-def _is_users(item: AttributedLeaf) -> bool:
+def _is_closed(item: AttributedLeaf, tool: ToolSpec) -> bool:
+    """Say whether content is a date: a closed type, which carries a few bits and no text, inside the trust domain."""
+    value = str(item.leaf.value)
+    return item.spec.kind == "date" and not tool.leaves_domain and canonical("date", value) is not None
+
+
+def _is_users(item: AttributedLeaf, said: str) -> bool:
     """Say whether content is the user's own: a stretch of the user's words, with hardly any other signs in it."""
     text = str(item.leaf.value)
     if not text.strip():
@@ -117,6 +125,7 @@ def _is_users(item: AttributedLeaf) -> bool:
     signs = sum(not (char.isalnum() or char.isspace()) for char in text)
     odd = any(not (char.isalnum() or char.isspace() or char in _PUNCTUATION) for char in text)
     spoken = any(origin.mention is not None and not origin.stale for origin in item.attribution.origins)
+    spoken = spoken or is_retold(text, said)
     return spoken and not odd and signs <= _MAX_SIGNS
 
 

@@ -11,7 +11,9 @@ from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
 from checkvalve.filters.asking import asking_clauses, refers_back
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Trust
-from checkvalve.filters.origins import Origin
+from checkvalve.filters.origins import Field, Origin
+from checkvalve.filters.values import canonical
+from checkvalve.filters.words import names_in, spoken_name
 
 
 def is_chosen(item: AttributedLeaf, index: AttributionIndex, tool: ToolSpec) -> bool:
@@ -22,9 +24,20 @@ def is_chosen(item: AttributedLeaf, index: AttributionIndex, tool: ToolSpec) -> 
     if item.by_user:
         return item.spec.role is not Role.SELECTOR or not is_final(tool) or _asked_about(item, index, tool)
     records = {origin.field.record for origin in item.attribution.origins if in_field(origin, item.spec)}
+    if records and item.spec.kind == "email" and _is_called(item, index, tool):
+        return True
     return any(
         _is_named(record, item.spec.role, index, tool) or is_extreme(record, index, asking_words(tool))
         for record in records
+    )
+
+
+def _is_called(item: AttributedLeaf, index: AttributionIndex, tool: ToolSpec) -> bool:
+    """Say whether the user named, as a destination, the one person in trusted fields whose address this is."""
+    address = canonical("email", str(item.leaf.value)) or ""
+    return any(
+        index.people_called(name) == {address} and _user_said(name, item.spec.role, index, tool)
+        for name in names_in(address)
     )
 
 
@@ -53,7 +66,7 @@ def _in_asking_clause(origin: Origin, index: AttributionIndex, tool: ToolSpec) -
 
 def _is_named(record: str, role: Role, index: AttributionIndex, tool: ToolSpec) -> bool:
     for field in index.record_fields(record):
-        if not field.names_record or not _user_said(field.text, role, index, tool):
+        if not field.names_record or not _is_spoken(field, role, index, tool):
             continue
         if role is Role.TARGET and field.trust < Trust.VERIFIED:
             continue  # whoever picks a display name must not become the one that the user meant
@@ -62,6 +75,19 @@ def _is_named(record: str, role: Role, index: AttributionIndex, tool: ToolSpec) 
         if len(alike) == 1:
             return True
     return False
+
+
+def _is_spoken(field: Field, role: Role, index: AttributionIndex, tool: ToolSpec) -> bool:
+    """Say whether the user said the name of a record, as it is written or as people say it.
+
+    A document that the user speaks of need not stand where a destination stands, as the name of a person must.
+    """
+    if _user_said(field.text, role, index, tool):
+        return True
+    spoken = spoken_name(field.text)
+    if field.kind != "text" or " " not in spoken:
+        return False
+    return _user_said(spoken, Role.SELECTOR if role is Role.TARGET else role, index, tool)
 
 
 def _user_said(text: str, role: Role, index: AttributionIndex, tool: ToolSpec) -> bool:

@@ -42,11 +42,20 @@ class Role(enum.StrEnum):
 
 
 class WritableBy(enum.StrEnum):
-    """Who can put a value into a result field."""
+    """Who can put a value into a result field.
+
+    ``stamped`` is the name of whoever acted, set by the system: nobody can write another's name there, but an outsider
+    stands there under his own. It can be a condition (``when``), and never a destination.
+    """
 
     OWNER = "owner"
     MEMBERS = "members"
+    STAMPED = "stamped"
     OUTSIDERS = "outsiders"
+
+
+TRUSTED: Final = frozenset({WritableBy.OWNER, WritableBy.MEMBERS})
+"""What counts as written by nobody outside."""
 
 
 class Idempotency(enum.StrEnum):
@@ -118,7 +127,34 @@ class ResultField(_Strict):
     names_record: bool = Field(
         False, description="true for the field people call the record by, such as a title or file name"
     )
+    keys: bool = Field(False, description="the names under `path` are meant, not the values: {ann@corp.example: read}")
+    contact: bool = Field(
+        False, description="who stands here is a contact of the user: an address book, whom the user has written to"
+    )
+    when: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict,
+        description="trusted only while these other fields of the same record hold one of these values; `@owner` is "
+        "the principal. Otherwise outsiders may have written it",
+    )
     evidence: str = Field("", description="why outsiders cannot write this field, or can")
+
+    @property
+    def trusted(self) -> bool:
+        """Say whether no outsider can put a value here, as far as ``when`` holds."""
+        return self.writable_by in TRUSTED
+
+    @model_validator(mode="after")
+    def _conditions_are_plain(self) -> ResultField:
+        """Refuse conditions that would look as if they held something."""
+        if self.when and not self.trusted:
+            raise ValueError(f"field {self.path!r} has `when` and nothing to trust; say in `writable_by` who writes it then")
+        if self.when and ("**" in self.path or self.path.split(".")[0] in {"*", "$"}):
+            raise ValueError(f"field {self.path!r} has `when`; name its first step, so that the record is known")
+        if any(not allowed or not all(allowed) for allowed in self.when.values()):
+            raise ValueError(f"field {self.path!r}: each condition of `when` lists the values that it accepts")
+        if self.contact and not self.trusted:
+            raise ValueError(f"field {self.path!r} cannot list contacts: outsiders write it")
+        return self
 
     @model_validator(mode="after")
     def _trust_needs_evidence(self) -> ResultField:
@@ -185,12 +221,28 @@ class ToolSpec(_Strict):
             raise ValueError("`egress` lists hosts, but no argument has kind url or host; give the address its kind")
         return self
 
+    @model_validator(mode="after")
+    def _conditions_stand_on_trust(self) -> ToolSpec:
+        """Refuse a condition on a field that outsiders write: they would choose when they are trusted."""
+        sound = {field.path for field in self.result if field.writable_by is not WritableBy.OUTSIDERS and not field.when}
+        for field in self.result:
+            for path in field.when:
+                if path not in sound:
+                    raise ValueError(
+                        f"field {field.path!r} depends on {path!r}; declare that field for owner, members or stamped, "
+                        "without a `when` of its own"
+                    )
+        return self
+
 
 class Principal(_Strict):
     """Whom the agent works for: the names that count as ``owner``, and the hosts that are inside the trust domain."""
 
     owner: tuple[str, ...] = Field((), description="addresses and names of the person the agent works for")
     domain: tuple[str, ...] = Field((), description="hosts that are inside, by exact name, such as corp.example")
+    contacts: tuple[str, ...] = Field(
+        (), description="people the user knows, by address or name; they count in the profile `contacts` only"
+    )
 
 
 class Manifest(_Strict):

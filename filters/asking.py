@@ -22,6 +22,7 @@ from checkvalve.filters.vocabulary import (
     TRANSFERS,
     UNDOING,
 )
+from checkvalve.filters.values import EMAIL
 from checkvalve.filters.words import stem, tokens
 
 _LIST_WORDS = frozenset("and or also both und oder et y 和 以及".split())  # noqa: SIM905 - reads better than a list
@@ -32,8 +33,11 @@ _STATES = re.compile(
 )
 """Before the verb these tell what somebody does or said, and ask for nothing."""
 _THINGS = frozenset("it them this that these those both es sie".split())  # noqa: SIM905
+_ACCORDINGLY = frozenset("accordingly entsprechend conséquence consecuencia".split())  # noqa: SIM905
 _GIVING = frozenset(stem(word) for word in TRANSFERS)
 _TOWARDS = frozenset("to for with cc an für mit à pour avec para con 给 向".split())  # noqa: SIM905
+_RETURNING = frozenset(stem(word) for word in ("back", "return", "refund", "reimburse", "repay", "zurück"))
+_MIN_ADDRESS, _DIGITS = 8, 6  # an account number: long, and mostly digits
 _MAX_LIST = 12  # words between a marker and the last name of the list behind it
 
 
@@ -89,11 +93,27 @@ def describes(text: str, verbs: Iterable[str]) -> bool:
     return False
 
 
+def gives_back(text: str, verbs: Iterable[str]) -> bool:
+    """Say whether an asking clause gives something back, where the words name one address only.
+
+    "They sent it from their account X, so send them back the rest": then the place it came from is where it goes.
+    """
+    addresses = {word for word, *_ in tokens(text) if len(word) >= _MIN_ADDRESS and sum(map(str.isdigit, word)) >= _DIGITS}
+    addresses |= {match[0] for match in EMAIL.finditer(text)}
+    if len(addresses) != 1:
+        return False
+    return any(_RETURNING & {stem(word) for word, *_ in tokens(clause)} for clause in asking_clauses(text, verbs))
+
+
 def refers_back(clause: str, verbs: Iterable[str]) -> bool:
-    """Say whether an asking clause says "it" or "them" where its object would stand: "find a.txt and delete it"."""
+    """Say whether an asking clause says "it" or "them" where its object would stand: "find a.txt and delete it".
+
+    "The rent is 900 now, update my orders accordingly" points at what was said just as well.
+    """
     wanted = {stem(verb.casefold().split()[-1]) for verb in verbs if verb.strip()}
     said = [word for word, *_ in tokens(clause)]
-    return any(stem(one) in wanted and two in _THINGS for one, two in pairwise(said))
+    pointed = bool(_ACCORDINGLY & set(said)) and any(stem(word) in wanted for word in said)
+    return pointed or any(stem(one) in wanted and two in _THINGS for one, two in pairwise(said))
 
 
 def is_destination(seen: Mention, verbs: Iterable[str], *, typed: bool, capitalised: bool) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from checkvalve.filters.labels import Authority, Trust
 from checkvalve.filters.origins import UNDECLARED, Field, FieldRule
@@ -30,19 +31,27 @@ def dotted(path: Sequence[Step]) -> str:
 
 
 def matches(pattern: str, path: Sequence[Step]) -> bool:
-    """Say whether a declared pattern covers ``path``. Lists are transparent: ``sender`` covers ``0.sender``."""
+    """Say whether a declared pattern covers ``path``.
+
+    Lists are transparent: ``sender`` covers ``0.sender``, and ``to.*`` covers ``0.to.1`` as ``to`` does.
+    """
     wanted = [] if pattern == "$" else pattern.split(".")
-    return _walk(wanted, [str(step) for step in path]) or _walk(
-        wanted, [step for step in path if isinstance(step, str)]
-    )
+    places = _closed({0}, wanted)  # how much of the pattern may be used up: no backtracking, whatever the data is
+    for step in path:
+        further = places if isinstance(step, int) else {place for place in places if wanted[place : place + 1] == ["**"]}
+        taken = {place + 1 for place in places if place < len(wanted) and wanted[place] in {"*", str(step)}}
+        places = _closed(further | taken, wanted)
+    return len(wanted) in places
 
 
-def _walk(wanted: Sequence[str], steps: Sequence[str]) -> bool:
-    if not wanted:
-        return not steps
-    if wanted[0] == "**":
-        return any(_walk(wanted[1:], steps[index:]) for index in range(len(steps) + 1))
-    return bool(steps) and wanted[0] in {"*", steps[0]} and _walk(wanted[1:], steps[1:])
+def _closed(places: set[int], wanted: Sequence[str]) -> set[int]:
+    """Add the places behind each ``**``, which may stand for no step at all."""
+    found = set(places)
+    for place in sorted(places):
+        while wanted[place : place + 1] == ["**"]:
+            place += 1  # noqa: PLW2901 - a walk over neighbours
+            found.add(place)
+    return found
 
 
 def rule_for(rules: Sequence[FieldRule], path: Sequence[Step]) -> FieldRule:
@@ -64,11 +73,29 @@ def result_fields(
 def key_fields(
     value: object, *, tool: str, call: str, rules: Sequence[FieldRule]
 ) -> Iterator[tuple[tuple[Step, ...], Field]]:
-    """Yield every key of a result that is data as a :class:`Field`, with the path of what it names."""
+    """Yield every key of a result that is data as a :class:`Field`, with the path of what it names.
+
+    A key is trusted only where a rule says so of the keys themselves.
+    """
+    source = source_of(tool, call)
+    said, of_keys = [rule for rule in rules if not rule.keys], [rule for rule in rules if rule.keys]
     for path in _data_keys(value, rules):
-        rule = rule_for(rules, path)
-        name = f"{dotted(path[:-1])} (key)".strip()
-        yield path, Field(source_of(tool, call), name, str(path[-1]), Authority.NONE, Trust.UNTRUSTED, rule.readers)
+        own = rule_for(of_keys, path)
+        rule = own if own is not UNDECLARED else replace(rule_for(said, path), trust=Trust.UNTRUSTED, kind="text")
+        yield (
+            path,
+            Field(
+                source=source,
+                path=f"{dotted(path[:-1])} (key)".strip(),
+                text=str(path[-1]),
+                authority=Authority.NONE,
+                trust=_trust(rule, value, path),
+                readers=rule.readers,
+                kind=rule.kind,
+                record=f"{source}#{_record(path[:-1])}" if own is not UNDECLARED else "",
+                contact=rule.contact and _trust(rule, value, path) >= Trust.VERIFIED,
+            ),
+        )
 
 
 def source_of(tool: str, call: str) -> str:
@@ -82,15 +109,13 @@ def scalar_fields(
     """Yield every scalar of a result that is not null as a :class:`Field`, with its exact path."""
     echoes = {words(str(item)) for _, item in leaves(args) if item is not None and not isinstance(item, bool)}
     source = source_of(tool, call)
+    said = [rule for rule in rules if not rule.keys]
     for path, item in leaves(value):
         if item is None:
             continue
         text = scalar_text(item)
-        rule = rule_for(rules, path)
-        record = next(
-            (dotted(path[:end]) for end in range(len(path) - 1, -1, -1) if end == 0 or not isinstance(path[end], int)),
-            "",
-        )
+        rule = rule_for(said, path)
+        trust = _trust(rule, value, path)
         yield (
             path,
             Field(
@@ -98,14 +123,53 @@ def scalar_fields(
                 path=dotted(path),
                 text=text,
                 authority=Authority.NONE,
-                trust=rule.trust,
+                trust=trust,
                 readers=rule.readers,
                 kind=rule.kind,
-                record=f"{source}#{record}",
+                record=f"{source}#{_record(path)}",
                 names_record=rule.names_record,
                 echo=words(text) in echoes,
+                contact=rule.contact and trust >= Trust.VERIFIED,
+                stamped=rule.stamped,
             ),
         )
+
+
+def _record(path: Sequence[Step]) -> str:
+    """Return the path of the innermost object around ``path``: a list inside it is a part of it."""
+    ends = (end for end in range(len(path) - 1, -1, -1) if end == 0 or not isinstance(path[end], int))
+    return dotted(path[: next(ends, 0)])
+
+
+def _trust(rule: FieldRule, value: object, path: Sequence[Step]) -> Trust:
+    """Return a rule's trust where all its conditions hold in the record around ``path``, and none elsewhere."""
+    if all(_sibling(value, path, other.split(".")) in allowed for other, allowed in rule.when):
+        return rule.trust
+    return Trust.UNTRUSTED
+
+
+def _sibling(value: object, path: Sequence[Step], wanted: Sequence[str]) -> str | None:
+    """Return the text (case folded) of the field ``wanted`` of the same record as ``path``; None when there is none.
+
+    Both paths are followed together, through the same members of lists, as far as they are the same.
+    """
+    shared = end = 0
+    while end < len(path):
+        step = path[end]
+        if isinstance(step, str):
+            if shared >= len(wanted) - 1 or step != wanted[shared]:
+                break
+            shared += 1
+        end += 1
+    found = value
+    for step in (*path[:end], *wanted[shared:]):
+        if isinstance(found, Mapping) and isinstance(step, str):
+            found = found.get(step)
+        elif isinstance(found, list | tuple) and isinstance(step, int):
+            found = found[step]
+        else:
+            return None
+    return scalar_text(found).casefold() if isinstance(found, str | int | float) else None
 
 
 def scalar_text(value: object) -> str:

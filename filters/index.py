@@ -23,7 +23,7 @@ from checkvalve.filters.origins import Attribution, Field, FieldRule, MatchKind,
 from checkvalve.filters.sameness import PLAIN, is_same
 from checkvalve.filters.values import canonical, words
 from checkvalve.filters.vocabulary import POINTING
-from checkvalve.filters.words import own_parts, tokens
+from checkvalve.filters.words import names_in, own_parts, spoken_name, tokens
 
 # Origins kept per value, best first: a person reads no more, and a hostile text may repeat a value without end.
 MAX_ORIGINS: Final = 24
@@ -45,6 +45,8 @@ class AttributionIndex:
         self._records: dict[str, list[Field]] = defaultdict(list)
         self._listings: dict[str, list[str]] = defaultdict(list)
         self._named: dict[str, list[Field]] = defaultdict(list)
+        self._people: dict[str, set[str]] = defaultdict(set)
+        self._contacts: set[tuple[str, str]] = set()
         self._said: list[tuple[int, str]] = []
         self._readers = Readers.everyone()
         self._restricted: list[Field] = []
@@ -156,8 +158,16 @@ class AttributionIndex:
         return self._listings.get(_listing(record), ())
 
     def named_alike(self, name: str) -> Sequence[Field]:
-        """Return the fields that name a record and hold exactly ``name``."""
-        return self._named.get(name, ())
+        """Return the fields that name a record and are spoken like ``name``."""
+        return self._named.get(spoken_name(name), ())
+
+    def people_called(self, name: str) -> frozenset[str]:
+        """Return the addresses in trusted fields that have ``name`` (normalised) as a part of their local part."""
+        return frozenset(self._people.get(name, ()))
+
+    def is_contact(self, value: str, kind: str) -> bool:
+        """Say whether a field that lists the user's contacts holds this person."""
+        return (kind, canonical(kind, value) or normalise(value).text) in self._contacts
 
     def attribute(self, value: str, kind: str = "text") -> Attribution:
         """Return every place ``value`` stands at, best first (authority, trust, then match kind)."""
@@ -202,7 +212,9 @@ class AttributionIndex:
                 self._listings[_listing(field.record)].append(field.record)
             self._records[field.record].append(field)
         if field.names_record:
-            self._named[field.text].append(field)
+            self._named[spoken_name(field.text)].append(field)
+        if field.trust >= Trust.VERIFIED and not field.echo:
+            self._remember_person(field)
         if field.authority > Authority.NONE:
             self._said.append((field.turn, analysis.text.text))
             return
@@ -213,6 +225,13 @@ class AttributionIndex:
             self._readers = self._readers.meet(field.readers)
         if field.readers.names:
             self._restricted.append(field)
+
+    def _remember_person(self, field: Field) -> None:
+        if field.contact:
+            self._contacts.add((field.kind, canonical(field.kind, field.text) or normalise(field.text).text))
+        if field.kind == "email" and (address := canonical("email", field.text)):
+            for name in names_in(address):
+                self._people[name].add(address)
 
     def _find(self, value: str, kind: str) -> Iterator[_Hit]:
         """Yield whole fields, lines and addresses that equal ``value``."""

@@ -28,7 +28,9 @@ class FieldRule:
     """What the deployer declared of one field of a tool result.
 
     ``path`` is dotted; ``*`` stands for one step, ``**`` for any number, ``$`` for the result itself. ``kind`` is a
-    value kind of :mod:`checkvalve.filters.values` or ``id:TYPE``.
+    value kind of :mod:`checkvalve.filters.values` or ``id:TYPE``. ``trust`` holds only while every condition of
+    ``when`` does: another field of the same record, by its path, holds one of some values (case folded). ``keys``
+    means the names under ``path`` instead of the values.
     """
 
     path: str
@@ -36,6 +38,10 @@ class FieldRule:
     readers: Readers = NOBODY
     kind: str = "text"
     names_record: bool = False
+    keys: bool = False
+    when: tuple[tuple[str, frozenset[str]], ...] = ()
+    contact: bool = False
+    stamped: bool = False
 
 
 UNDECLARED = FieldRule("**")
@@ -48,7 +54,8 @@ class Field:
 
     ``record`` identifies the innermost object around the scalar, so that two fields of one record can be told to
     belong together; ``echo`` is true when the value merely repeats what the agent itself passed to a tool; ``turn``
-    counts the messages of the user that tool results separate.
+    counts the messages of the user that tool results separate; ``contact`` says that whoever stands here is known to
+    the user, ``stamped`` that the system wrote the name of whoever acted.
     """
 
     source: str
@@ -62,6 +69,8 @@ class Field:
     names_record: bool = False
     echo: bool = False
     turn: int = 0
+    contact: bool = False
+    stamped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from checkvalve.filters.normalise import normalise
 from checkvalve.filters.values import canonical
-from checkvalve.filters.vocabulary import STOPWORDS
+from checkvalve.filters.vocabulary import FILE_ENDINGS, STOPWORDS
 
 # Above this many words one paragraph is taken as pasted: people do not type it into an agent's prompt.
 MAX_OWN_PARAGRAPH_WORDS: Final = 250
@@ -72,6 +73,21 @@ def stem(word: str) -> str:
         if word.endswith(suffix) and len(word) - len(suffix) >= 3:  # noqa: PLR2004 - shorter stems collide
             return word[: -len(suffix)] + ("y" if suffix == "ies" else "")
     return word
+
+
+def spoken_name(text: str) -> str:
+    """Return a record's name as people say it: "team-notes_2024.docx" is "team notes 2024"."""
+    found = [word for part in normalise(text).text.split("_") for word, *_ in tokens(part)]
+    if len(found) > 1 and found[-1] in FILE_ENDINGS:
+        found.pop()
+    return " ".join(found)
+
+
+def names_in(address: str) -> Iterator[str]:
+    """Yield the parts of an e-mail address that can be a person's name: "ann" and "lee" of ann.lee@corp.example."""
+    for part in re.split(r"[^a-z]+", address.partition("@")[0].casefold()):
+        if len(part) >= 3 and part not in STOPWORDS:  # noqa: PLR2004 - initials are shared by many
+            yield part
 
 
 def is_evidence(value: str, kind: str, *, marked: bool, capitalised: bool) -> bool:

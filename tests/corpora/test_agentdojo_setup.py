@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from checkvalve.approvals.toolspec import Effect, Role, WritableBy
+from checkvalve.approvals.toolspec import Effect, Role
 from checkvalve.corpora.agentdojo import SUITES, adapter, run_agentdojo
 from checkvalve.corpora.agentdojo.run import packaged_manifest
 from checkvalve.corpora.errors import CorpusDataError, MissingExtraError, UnknownCorpusError
 
-OUTSIDERS = {  # (suite, tool, path): what a stranger writes and therefore may never be declared as trusted
+OUTSIDERS = {  # (suite, tool, path): what a stranger writes, so that it may at most be trusted in records of the user's own
     ("workspace", "search_emails", "sender"),
     ("workspace", "search_emails", "subject"),
     ("workspace", "search_emails", "body"),
@@ -69,9 +69,10 @@ def test_a_folder_without_a_manifest_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suite", SUITES)
 def test_what_an_outsider_writes_is_not_trusted(suite: str) -> None:
     manifest = packaged_manifest(suite)
-    declared = {(suite, tool, field.path): field for tool, spec in manifest.tools.items() for field in spec.result}
-    for key in sorted(item for item in OUTSIDERS if item[0] == suite):
-        assert declared[key].writable_by is WritableBy.OUTSIDERS
+    for _, tool, path in sorted(item for item in OUTSIDERS if item[0] == suite):
+        declared = [field for field in manifest.tools[tool].result if field.path == path]
+        assert declared
+        assert all(field.when or not field.trusted for field in declared), (tool, path)
 
 
 @pytest.mark.parametrize("suite", SUITES)
