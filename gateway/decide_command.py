@@ -20,8 +20,9 @@ from checkvalve.approvals.endorsements import Endorsement, Mandate
 from checkvalve.approvals.facts import PROFILES, field_rules
 from checkvalve.approvals.manifest import load_manifest
 from checkvalve.approvals.policy import Policy, load_policy
+from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
-from checkvalve.approvals.toolspec import Manifest
+from checkvalve.approvals.toolspec import Effect, Manifest
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.fields import result_fields
 from checkvalve.filters.index import AttributionIndex
@@ -166,6 +167,7 @@ def decide_loaded(case: Case, declared: Manifest, rules: Policy, profile: str) -
         mandates=[Mandate(item.source, item.tool, tuple(item.roles), item.max_amount) for item in case.mandates],
         requester=case.requester,
         calls_so_far=_counted(case),
+        done=_done(case, declared),
         observed_schema_digest=_pinned(case, declared),
         sandbox=case.sandbox,
     )
@@ -227,6 +229,20 @@ def _counted(case: Case) -> dict[str, int]:
     for step in case.history:
         counted[step.tool] = counted.get(step.tool, 0) + 1
     return counted
+
+
+def _done(case: Case, manifest: Manifest) -> set[str]:
+    """Return what the earlier calls have had as effects: a case's history is what this task has done so far."""
+    found: set[str] = set()
+    for step in case.history:
+        spec = manifest.find(step.tool, step.server)
+        if spec is None or spec.effect is Effect.READ:
+            continue
+        try:
+            found.add(effect_key(ActionRequest.build(step.tool, step.args, server=step.server), spec))
+        except HostileInputError:
+            continue  # such a call never ran
+    return found
 
 
 def _pinned(case: Case, manifest: Manifest) -> str | None:

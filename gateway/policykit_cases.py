@@ -25,6 +25,8 @@ from checkvalve.gateway.errors import CaseError
 
 SUFFIXES: Final = (".cases.yaml", ".cases.yml", ".cases.json")
 """Where the cases of ``NAME.cedar`` or ``NAME.yaml`` are looked for: beside it."""
+TOOLS_SUFFIX: Final = ".tools.json"
+"""Where the tool schemas of ``NAME.yaml`` are looked for: beside it."""
 _FORM: Final = "a file of cases has `cases`, and may have `manifest`, `policy` and `profile`"
 
 
@@ -140,6 +142,12 @@ def _problem(error: ValidationError, path: Path, place: str) -> CaseError:
 def cases_beside(path: Path) -> Path | None:
     """Return the file of cases that ships beside a policy or a manifest."""
     return next((found for suffix in SUFFIXES if (found := path.with_name(path.stem + suffix)).is_file()), None)
+
+
+def tools_beside(path: Path) -> Path | None:
+    """Return the file of tool schemas that stands beside a manifest."""
+    found = path.with_name(path.stem + TOOLS_SUFFIX)
+    return found if found.is_file() else None
 
 
 def parts_for(cases: CaseFile, manifest: Path | None, policy: Path | None) -> tuple[Manifest, Policy, Path | None]:

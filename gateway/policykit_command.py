@@ -1,4 +1,4 @@
-"""``checkvalve policy lint|explain|draft|pin|test|diff|replay|simulate``: the kit for people who write manifests.
+"""``checkvalve policy lint|explain|draft|pin|test|diff|replay|simulate|gallery``: the kit for writers of manifests.
 
 Guarantees: nothing is executed and no decision is recorded; exit code 0 is a yes, 1 a clear no (an error found, a case
 that fails, a decision that changes), 2 that there was nothing to judge.
@@ -20,13 +20,17 @@ from checkvalve.approvals.kit_findings import Finding
 from checkvalve.approvals.kit_lint import lint_manifest
 from checkvalve.approvals.kit_rules import lint_policy
 from checkvalve.approvals.policy import MAX_POLICY_BYTES
-from checkvalve.gateway import policykit_explain, policykit_replay, policykit_run, policykit_write
-from checkvalve.gateway.policykit_cases import cases_beside, parts_for, read_cases
+from checkvalve.gateway import policykit_explain, policykit_gallery, policykit_replay, policykit_run, policykit_write
+from checkvalve.gateway.policykit_cases import cases_beside, parts_for, read_cases, tools_beside
 from checkvalve.gateway.policykit_terminal import AsJson, finish, packaged, say, text_of, tools_of
 from checkvalve.gateway.settings import LoadedSettings
 
 Tools = Annotated[
-    Path | None, typer.Option("--tools", help="Tool schemas: MCP `tools/list`, OpenAI tools or OpenAPI (JSON, YAML).")
+    Path | None,
+    typer.Option(
+        "--tools",
+        help="Tool schemas: MCP `tools/list`, OpenAI tools or OpenAPI; default: NAME.tools.json beside it.",
+    ),
 ]
 
 
@@ -40,6 +44,7 @@ def register(policy: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
     policy.command("diff")(policykit_replay.diff_command(loaded))
     policy.command("replay")(policykit_replay.replay_command(loaded))
     policy.command("explain")(policykit_explain.command(loaded))
+    policy.add_typer(policykit_gallery.gallery, name="gallery")
 
 
 def lint(
@@ -54,7 +59,6 @@ def lint(
     as_json: AsJson = False,
 ) -> None:
     """Find what is wrong in manifests and policies that load all the same."""
-    schemas = tools_of(tools)
     found: list[Finding] = []
     schema = packaged("default.cedarschema")
     if not files:
@@ -63,7 +67,7 @@ def lint(
         if file.suffix == ".cedar":
             found += lint_policy(text_of(file, MAX_POLICY_BYTES), schema, str(file), _negative(file, cases))
         else:
-            found += lint_manifest(text_of(file), str(file), schemas)
+            found += lint_manifest(text_of(file), str(file), tools_of(tools or tools_beside(file)))
     errors = sum(item.level == "error" for item in found)
     if as_json:
         typer.echo(json.dumps([item.to_json() for item in found], indent=2))

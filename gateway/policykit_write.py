@@ -20,7 +20,7 @@ from checkvalve.approvals.kit_draft import draft
 from checkvalve.approvals.kit_pin import Pin, pins
 from checkvalve.approvals.kit_schemas import ToolSchema, read_tools
 from checkvalve.approvals.manifest import parse_manifest
-from checkvalve.gateway.policykit_cases import read_document
+from checkvalve.gateway.policykit_cases import read_document, tools_beside
 from checkvalve.gateway.policykit_terminal import AsJson, finish, say, text_of, tools_of
 from checkvalve.gateway.tool_modules import load_tools
 
@@ -73,7 +73,9 @@ def langchain_tools(spec: str) -> list[ToolSchema]:
 def pin(
     manifest: Annotated[Path, typer.Argument(help="The manifest (YAML).")],
     *,
-    tools: Annotated[Path | None, typer.Option(help="The tool schemas to pin (JSON, YAML).")] = None,
+    tools: Annotated[
+        Path | None, typer.Option(help="The tool schemas to pin (JSON, YAML); default: NAME.tools.json beside it.")
+    ] = None,
     langchain: Annotated[str, typer.Option(help="Or LangChain tools: a module, or ./FILE.py; its code runs.")] = "",
     before: Annotated[Path | None, typer.Option(help="The schemas as they were, to show what changed.")] = None,
     write: Annotated[bool, typer.Option(help="Write the pins into the manifest.")] = False,
@@ -83,7 +85,7 @@ def pin(
 
     Without --write nothing is written, and the exit code is 1 when a pin is missing or does not fit.
     """
-    schemas = langchain_tools(langchain) if langchain else list(tools_of(tools))
+    schemas = langchain_tools(langchain) if langchain else list(tools_of(tools or tools_beside(manifest)))
     if not schemas:
         raise ConfigError("no tool schemas to pin", remedy="give --tools FILE, or --langchain MODULE")
     text = text_of(manifest)
