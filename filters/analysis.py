@@ -1,7 +1,7 @@
 """What the index keeps of one text: words, addresses and numbers, and the values that are a whole line of it.
 
 Guarantees: linear in the length of the text; pure, and remembered for the texts seen last, since a session reads the
-same records again and again.
+same records again and again; of long texts only a few are remembered, so that what is kept stays small.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -24,10 +25,14 @@ _MAX_ENCODED: Final = 8192
 _ENCODED: Final = re.compile(rf"[A-Za-z0-9+/_-]{{16,{_MAX_ENCODED}}}={{0,2}}")
 # Shortest decoded text that counts; shorter ones come out of ordinary words by accident.
 _MIN_DECODED: Final = 6
+# Texts up to this length, in characters, are remembered by the thousand: they are the fields of records.
+_SHORT: Final = 1024
 # Longest text that is compared as one value, in characters: the longest URL that clients accept.
 _MAX_VALUE: Final = 2048
 _TAG_BASE: Final = 0xE0000
-_TAGS: Final = range(0xE0020, 0xE007F)
+_TAG: Final = re.compile("[\U000e0020-\U000e007e]")
+_PERCENT: Final = re.compile(r"%[0-9A-Fa-f]{2}")
+_LINE: Final = re.compile(r"[^\n]+")
 _BULLET: Final = re.compile(r"\s*(?:[-*•]\s+|\d{1,3}[.)]\s+)?")
 _FIELD_LABEL: Final = re.compile(r"[^:\n]{1,80}:\s+")
 
@@ -45,29 +50,36 @@ _POSSIBLE: Final[dict[str, Callable[[str], object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """One text, taken apart. Offsets are characters of the normalised text."""
+    """One text, taken apart. Offsets are characters of the normalised text; ``starts`` are those of ``words``."""
 
     text: Normalised
     words: tuple[str, ...]
-    spans: tuple[tuple[int, int], ...]
+    starts: Sequence[int]
     entities: tuple[tuple[str, str, int, int], ...]
     members: tuple[tuple[str, str, int, int], ...]
     decoded: tuple[str, ...]
 
 
-@lru_cache(maxsize=4096)
 def analyse(text: str) -> Analysis:
     """Take ``text`` apart."""
+    return _short(text) if len(text) <= _SHORT else _long(text)
+
+
+def _analyse(text: str) -> Analysis:
     normal = normalise(text)
     found = list(tokens(normal.text))
     return Analysis(
         text=normal,
         words=tuple(word for word, *_ in found),
-        spans=tuple((start, end) for _, start, end in found),
+        starts=array("I", [start for _, start, _ in found]),
         entities=tuple(entities(text if text.isascii() else normal.text)),
         members=tuple(_values(normal.text)),
         decoded=tuple(_hidden(text)),
     )
+
+
+_short = lru_cache(maxsize=4096)(_analyse)
+_long = lru_cache(maxsize=64)(_analyse)
 
 
 def _values(text: str) -> Iterator[tuple[str, str, int, int]]:
@@ -87,7 +99,7 @@ def _members(text: str) -> Iterator[tuple[int, int]]:
     yield 0, len(text)
     if "\n" not in text and ": " not in text:
         return
-    for line in re.finditer(r"[^\n]+", text):
+    for line in _LINE.finditer(text):
         bullet = _BULLET.match(line[0])
         start = line.start() + (bullet.end() if bullet else 0)
         end = line.start() + len(line[0].rstrip())
@@ -108,12 +120,12 @@ def decoded_views(value: str) -> Iterator[str]:
 
 def _hidden(text: str) -> Iterator[str]:
     """Yield what a text says to a machine and not to a person: encoded stretches, and letters written as tags."""
-    if not text.isascii() and (tagged := "".join(chr(ord(char) - _TAG_BASE) for char in text if ord(char) in _TAGS)):
+    if tagged := "".join(chr(ord(char) - _TAG_BASE) for char in _TAG.findall(text)):
         yield tagged
     for match in _ENCODED.finditer(text):
         if hidden := _from_base64(match[0]):
             yield hidden
-    if re.search(r"%[0-9A-Fa-f]{2}", text) and (plain := unquote(text)) != text:
+    if "%" in text and _PERCENT.search(text) and (plain := unquote(text)) != text:
         yield plain
 
 

@@ -2,8 +2,8 @@
 
 Guarantees: structured fields come first, then mentions in running text; a match shows its byte range in the original;
 the same words with other punctuation, or as part of a longer name, are not the same value; what the agent itself
-passed to a tool does not become trusted by coming back; memory grows linearly with the context, and a look-up costs
-about the number of places it finds.
+passed to a tool does not become trusted by coming back; memory grows linearly with the context, and a look-up takes
+no longer in a large one: it goes from the best fields to the worst and stops when it has what is kept.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from checkvalve.filters.echoes import Echoes
 from checkvalve.filters.fields import result_fields
 from checkvalve.filters.labels import NOBODY, Authority, Readers, Trust
 from checkvalve.filters.mentions import mask, mention
-from checkvalve.filters.normalise import normalise
+from checkvalve.filters.normalise import Normalised, normalise
 from checkvalve.filters.origins import Attribution, Field, FieldRule, MatchKind, Origin
-from checkvalve.filters.sameness import PLAIN, is_same
+from checkvalve.filters.places import Place, Places
 from checkvalve.filters.values import canonical, words
 from checkvalve.filters.vocabulary import POINTING
 from checkvalve.filters.words import names_in, own_parts, spoken_name, tokens
@@ -29,9 +29,7 @@ from checkvalve.filters.words import names_in, own_parts, spoken_name, tokens
 MAX_ORIGINS: Final = 24
 DECODED: Final = " (decoded)"
 """What the path of a field ends with that was found by decoding another one."""
-_ORDER: Final = list(MatchKind)
-
-_Hit = tuple[int, int, int, bool]  # field number, start, end (normalised text), whole
+_Rank = tuple[int, int]  # authority and trust, negated, so that the best comes first
 
 
 class AttributionIndex:
@@ -39,17 +37,18 @@ class AttributionIndex:
 
     def __init__(self) -> None:
         self.fields: list[Field] = []
-        self._analyses: list[Analysis] = []
-        self._forms: dict[tuple[str, str], list[_Hit]] = defaultdict(list)
-        self._postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        self._places: dict[_Rank, Places] = {}
+        self._trusted: set[str] = set()
         self._records: dict[str, list[Field]] = defaultdict(list)
         self._listings: dict[str, list[str]] = defaultdict(list)
         self._named: dict[str, list[Field]] = defaultdict(list)
         self._people: dict[str, set[str]] = defaultdict(set)
         self._contacts: set[tuple[str, str]] = set()
         self._said: list[tuple[int, str]] = []
+        self._force: frozenset[int] | None = None
+        self._said_now: str | None = None
         self._readers = Readers.everyone()
-        self._restricted: list[Field] = []
+        self._restricted: dict[tuple[Readers, str], Field] = {}
         self._foreign: list[Field] = []
         self._by_tool: dict[str, list[Field]] = defaultdict(list)
         self._tainted = False
@@ -69,6 +68,7 @@ class AttributionIndex:
             return
         if message or not self._spoken:
             self._turn, self._spoken = self._turn + 1, True
+            self._force = self._said_now = None
         for part, own in own_parts(text):
             name = source if own else f"{source} (pasted)"
             self._add(_words_field(name, part, authority if own else Authority.NONE, self._turn))
@@ -78,7 +78,7 @@ class AttributionIndex:
     ) -> None:
         """Add a tool's result: a JSON-like value with the arguments of its call and the declared field rules."""
         self._spoken = False
-        said = " ".join(text for _, text in self._said)
+        said = f" {' '.join(word for _, text in self._said for word, *_ in tokens(text))} " if args else ""
         self._echoes.passed(args, lambda text: self._is_known(text, said))
         for field in result_fields(value, tool=tool, call=call, args=args, rules=rules):
             echoed = field.trust >= Trust.VERIFIED and self._echoes.repeats(field.text, self._is_trusted)
@@ -102,27 +102,29 @@ class AttributionIndex:
         The user's last message is in force, and an earlier one as far as the message after it points back at it: what
         was asked an hour ago does not authorise what nobody asks for now.
         """
-        force = self._in_force()
-        return "\n".join(text for turn, text in self._said if not turn or turn in force)
+        if self._said_now is None:
+            force = self._in_force()
+            self._said_now = "\n".join(text for turn, text in self._said if not turn or turn in force)
+        return self._said_now
 
-    def _in_force(self) -> set[int]:
-        turn, force = self._turn, {self._turn}
-        while turn > 1 and any(
-            POINTING & {word for word, *_ in tokens(text)} for number, text in self._said if number == turn
-        ):
-            turn -= 1
-            force.add(turn)
-        return force
+    def _in_force(self) -> frozenset[int]:
+        if self._force is None:
+            turn, force = self._turn, {self._turn}
+            while turn > 1 and any(
+                POINTING & {word for word, *_ in tokens(text)} for number, text in self._said if number == turn
+            ):
+                turn -= 1
+                force.add(turn)
+            self._force = frozenset(force)
+        return self._force
 
     def _is_known(self, text: str, said: str) -> bool:
-        """Say whether the user spoke of ``text``, or a trusted field holds it."""
+        """Say whether the user spoke of ``text``, or a trusted field holds it; ``said`` are all the user's words."""
         form = " ".join(word for word, *_ in tokens(normalise(text).text))
-        return f" {form} " in f" {' '.join(word for word, *_ in tokens(said))} " or self._is_trusted(text)
+        return f" {form} " in said or self._is_trusted(text)
 
     def _is_trusted(self, text: str) -> bool:
-        form = words(text)
-        hits = self._forms.get(("text", form), ()) if form else ()
-        return any(self.fields[hit[0]].trust >= Trust.VERIFIED and not self.fields[hit[0]].echo for hit in hits)
+        return words(text) in self._trusted
 
     def content_readers(self) -> Readers:
         """Return who may read a mixture of everything that was read so far; echoes of arguments add nothing."""
@@ -141,8 +143,12 @@ class AttributionIndex:
         return self._foreign
 
     def restricted_fields(self) -> Sequence[Field]:
-        """Return what was read and is declared to be for some readers only."""
-        return self._restricted
+        """Return what was read and is declared to be for some readers only: one field for each name and readers.
+
+        The name of a field is the last step of its path that is no position, so that a list of records adds no more
+        than one.
+        """
+        return tuple(self._restricted.values())
 
     @property
     def tainted(self) -> bool:
@@ -171,24 +177,22 @@ class AttributionIndex:
 
     def attribute(self, value: str, kind: str = "text") -> Attribution:
         """Return every place ``value`` stands at, best first (authority, trust, then match kind)."""
-        hits: dict[tuple[int, int, int], Origin] = {}
-        force = self._in_force()
-        for hit in (*self._find(value, kind), *self._phrase(value)):
-            self._keep(hits, hit, value, kind, force)
-        for decoded in decoded_views(value):
-            for hit in (*self._find(decoded, kind), *self._phrase(decoded)):
-                self._keep(hits, hit, None, kind, force)
-        found = sorted(hits.values(), key=_rank)
-        return Attribution(value, kind, tuple(found[:MAX_ORIGINS]))
+        decoded = tuple(decoded_views(value))
+        found: list[Origin] = []
+        for rank in sorted(self._places):
+            if len(found) >= MAX_ORIGINS:
+                break
+            places = self._places[rank]
+            best = places.best(value, kind, decoded, MAX_ORIGINS - len(found))
+            found += (self._origin(match, place, places.text(place.field), kind) for match, place in best)
+        return Attribution(value, kind, tuple(found))
 
     def _add(self, field: Field) -> None:
         analysis = analyse(field.text)
         number = len(self.fields)
-        self._remember(field, analysis)
-        for position, word in enumerate(analysis.words):
-            self._postings[word].append((number, position))
-        for kind, form, start, end in analysis.members:
-            self._forms[kind, form].append((number, start, end, True))
+        self._remember(field, analysis).add_words(number, analysis)
+        if field.trust >= Trust.VERIFIED and not field.echo:
+            self._trusted.update(form for kind, form, *_ in analysis.members if kind == "text")
         if field.authority is Authority.NONE:
             for decoded in analysis.decoded:
                 self._add_hidden(field, decoded)
@@ -199,14 +203,10 @@ class AttributionIndex:
         hidden = Field(field.source, name, decoded, Authority.NONE, Trust.UNTRUSTED, field.readers)
         self._remember(hidden, analyse(decoded))
 
-    def _remember(self, field: Field, analysis: Analysis) -> None:
-        number = len(self.fields)
+    def _remember(self, field: Field, analysis: Analysis) -> Places:
+        places = self._places.setdefault((-field.authority, -field.trust), Places())
+        places.add_text(len(self.fields), analysis)
         self.fields.append(field)
-        self._analyses.append(analysis)
-        for kind, form, start, end in analysis.entities:
-            self._forms[kind, form].append((number, start, end, False))
-            if kind == "url" and (host := canonical("host", form)):
-                self._forms["host", host].append((number, start, end, False))
         if field.record:
             if field.record not in self._records:
                 self._listings[_listing(field.record)].append(field.record)
@@ -217,14 +217,16 @@ class AttributionIndex:
             self._remember_person(field)
         if field.authority > Authority.NONE:
             self._said.append((field.turn, analysis.text.text))
-            return
+            self._force = self._said_now = None
+            return places
         if field.kind == "words":
             self._foreign.append(field)
         self._tainted = self._tainted or (field.trust is Trust.UNTRUSTED and bool(field.text.strip()))
         if not field.echo:
             self._readers = self._readers.meet(field.readers)
         if field.readers.names:
-            self._restricted.append(field)
+            self._restricted.setdefault((field.readers, _name(field.path)), field)
+        return places
 
     def _remember_person(self, field: Field) -> None:
         if field.contact:
@@ -233,52 +235,26 @@ class AttributionIndex:
             for name in names_in(address):
                 self._people[name].add(address)
 
-    def _find(self, value: str, kind: str) -> Iterator[_Hit]:
-        """Yield whole fields, lines and addresses that equal ``value``."""
-        family = kind.partition(":")[0]
-        if form := words(value):
-            yield from self._forms.get(("text", form), ())
-        if family not in PLAIN and (special := canonical(family, value)):
-            yield from self._forms.get((family, special), ())
-
-    def _phrase(self, value: str) -> Iterator[_Hit]:
-        wanted = tuple(word for word, *_ in tokens(normalise(value).text))
-        if not wanted:
-            return
-        rarest = min(range(len(wanted)), key=lambda index: len(self._postings.get(wanted[index], ())))
-        for number, position in self._postings.get(wanted[rarest], ()):
-            first = position - rarest
-            analysis = self._analyses[number]
-            if first >= 0 and analysis.words[first : first + len(wanted)] == wanted:
-                yield number, analysis.spans[first][0], analysis.spans[first + len(wanted) - 1][1], False
-
-    def _keep(
-        self,
-        hits: dict[tuple[int, int, int], Origin],
-        hit: _Hit,
-        value: str | None,
-        kind: str,
-        force: set[int],
-    ) -> None:
-        """Keep one place; without ``value`` it was found by a decoded form, which never counts as the value itself."""
-        number, start, end, whole = hit
-        known = hits.get((number, start, end))
-        if known is not None and (known.whole or not whole):
-            return
-        field, analysis = self.fields[number], self._analyses[number]
-        span = analysis.text.origin_of(start, end)
-        match = MatchKind.DERIVED
-        if value is not None and is_same(analysis.text, start, end, value, kind):
-            match = MatchKind.EXACT if analysis.text.source(start, end) == value else MatchKind.NORMALISED
+    def _origin(self, match: MatchKind, place: Place, text: Normalised, kind: str) -> Origin:
+        number, start, end, whole = place
+        field = self.fields[number]
         personal = field.authority > Authority.NONE
-        hits[number, start, end] = Origin(
+        return Origin(
             field,
-            span,
+            text.origin_of(start, end),
             match,
             whole=whole,
-            mention=mention(mask(analysis.text.text), start, end, kind) if personal else None,
-            stale=personal and field.turn > 0 and field.turn not in force,
+            mention=mention(mask(text.text), start, end, kind) if personal else None,
+            stale=personal and field.turn > 0 and field.turn not in self._in_force(),
         )
+
+
+def _name(path: str) -> str:
+    """Return the last step of a path that is no position in a list."""
+    rest, _, step = path.rpartition(".")
+    while step.isdigit() and rest:
+        rest, _, step = rest.rpartition(".")
+    return "" if step.isdigit() else step
 
 
 def _listing(record: str) -> str:
@@ -291,7 +267,3 @@ def _words_field(source: str, text: str, authority: Authority, turn: int) -> Fie
     own = authority > Authority.NONE
     trust = Trust.AUTHORITATIVE if own else Trust.UNTRUSTED
     return Field(source, "", text, authority, trust, Readers.everyone() if own else NOBODY, kind="words", turn=turn)
-
-
-def _rank(origin: Origin) -> tuple[int, int, int, int]:
-    return -origin.field.authority, -origin.field.trust, _ORDER.index(origin.match), 0 if origin.whole else 1

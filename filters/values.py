@@ -9,9 +9,11 @@ from __future__ import annotations
 import ipaddress
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Decimal
+from itertools import accumulate
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -47,6 +49,7 @@ MULTIPLIER: Final = re.compile(
     r"\s?(?:k|m|mio|mrd|tsd|thousand|million|billion|hundred|tausend|millionen|lakh|crore|[万千百亿])\b", re.IGNORECASE
 )
 _ISO_DATE: Final = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2})?")
+_HAS_DIGIT: Final = re.compile(r"[0-9]").search
 MIN_ACCOUNT: Final = 4
 """Characters of the shortest account number; shorter strings are too common to compare without their punctuation."""
 PHONE_DIGITS: Final = range(7, 18)
@@ -98,9 +101,12 @@ def canonical_host(host: str) -> str | None:
         return None
 
 
+_NO_URL: Final = re.compile(r"[\x00-\x20\\]").search
+
+
 def _url(text: str) -> str | None:
     """Return a URL without scheme (for HTTP), default port and one closing slash; everything else is kept as it is."""
-    if not text or any(char in text for char in "\\\t\n\r ") or any(ord(char) < 0x20 for char in text):  # noqa: PLR2004
+    if not text or _NO_URL(text):
         return None
     if "://" not in text and not text.startswith("//"):
         if ":" in text.split("/", 1)[0] and not re.match(r"[\w.-]+:\d+(/|$)", text):
@@ -133,14 +139,17 @@ def _host(text: str) -> str | None:
 
 def _account(text: str) -> str | None:
     """Return an account number without blanks and hyphens; a name of a payee is compared as the words it is."""
-    form = re.sub(r"[ -]", "", text).upper()
+    form = text.replace(" ", "").replace("-", "").upper()
     if not form.isascii() or not form.isalnum():
         return None
     return form if len(form) >= MIN_ACCOUNT and any(char.isdigit() for char in form) else None
 
 
+_NO_DIGITS: Final = re.compile(r"\D+")
+
+
 def _phone(text: str) -> str | None:
-    digits = re.sub(r"\D", "", unicodedata.normalize("NFKC", text))
+    digits = _NO_DIGITS.sub("", unicodedata.normalize("NFKC", text))
     return digits.removeprefix("00") if len(digits) in PHONE_DIGITS else None
 
 
@@ -155,16 +164,23 @@ def _number(text: str) -> str | None:
     return format(value.normalize(), "f") if value else "0"
 
 
+_GERMAN_NUMBER: Final = re.compile(rf"[-+]?(?:{_GERMAN})")
+
+
 def spoken_number(text: str) -> str | None:
     """Return the plain form of a number as people write it, with a decimal comma where that is beyond doubt."""
-    if re.fullmatch(rf"[-+]?(?:{_GERMAN})", text):
+    if "," in text and _GERMAN_NUMBER.fullmatch(text):
         return _number(text.replace(".", "").replace(",", "."))
     return _number(text)
 
 
+_SLASHES: Final = re.compile(r"/+")
+_HERE: Final = re.compile(r"(?:(?<=/)|^)\./")
+
+
 def _path(text: str) -> str | None:
     form = unicodedata.normalize("NFC", text.replace("\\", "/"))
-    form = re.sub(r"/+", "/", re.sub(r"(?:(?<=/)|^)\./", "", form))
+    form = _SLASHES.sub("/", _HERE.sub("", form))
     return (form.rstrip("/") or "/").casefold() if form else None
 
 
@@ -216,6 +232,16 @@ _MAKERS: Final[dict[str, Callable[[str], str | None]]] = {
 }
 
 
+_FINDERS: Final[tuple[tuple[str, re.Pattern[str], Callable[[str], object]], ...]] = (
+    ("email", EMAIL, lambda text: "@" in text),
+    ("url", URL, lambda text: "//" in text or "." in text),
+    ("url", HOST, lambda text: "." in text),
+    ("account", ACCOUNT, _HAS_DIGIT),
+    ("phone", _PHONE, _HAS_DIGIT),
+)
+"""Kinds that are found in running text, how, and what a text has to hold for there to be any."""
+
+
 def entities(text: str) -> Iterator[tuple[str, str, int, int]]:
     """Yield ``(kind, canonical form, start, end)`` for every address, link, account and number in ``text``.
 
@@ -223,21 +249,36 @@ def entities(text: str) -> Iterator[tuple[str, str, int, int]]:
     number inside a longer value (an account, a date, a phone number) is none of its own.
     """
     taken: list[tuple[int, int]] = []
-    for kind, pattern in (("email", EMAIL), ("url", URL), ("url", HOST), ("account", ACCOUNT), ("phone", _PHONE)):
+    for kind, pattern, possible in _FINDERS:
+        if not possible(text):
+            continue
         for match in pattern.finditer(text):
             end = match.end() - (len(match[0]) - len(match[0].rstrip(TRAILING)) if kind == "url" else 0)
             form = canonical(kind, text[match.start() : end])
             if form is not None and not (pattern is HOST and _is_file_name(form)):
                 taken.append((match.start(), end))
                 yield kind, form, match.start(), end
+    if not _HAS_DIGIT(text):
+        return
     taken.extend(match.span() for match in _ISO_DATE.finditer(text))
+    is_inside = _containment(taken)
     for match in NUMBER.finditer(text):
         form = None if MULTIPLIER.match(text, match.end()) else spoken_number(match[0])
-        inside = any(
-            start <= match.start() and match.end() <= end and (start, end) != match.span() for start, end in taken
-        )
-        if form is not None and not inside:
+        if form is not None and not is_inside(*match.span()):
             yield "number", form, match.start(), match.end()
+
+
+def _containment(taken: list[tuple[int, int]]) -> Callable[[int, int], bool]:
+    """Return the question whether a stretch lies inside one of ``taken`` without being it, answered by halving."""
+    taken.sort()
+    starts = [start for start, _ in taken]
+    reach = list(accumulate((end for _, end in taken), max))
+
+    def is_inside(start: int, end: int) -> bool:
+        before, upto = bisect_left(starts, start), bisect_right(starts, start)
+        return (before > 0 and reach[before - 1] >= end) or (upto > 0 and reach[upto - 1] > end)
+
+    return is_inside
 
 
 def _is_file_name(form: str) -> bool:

@@ -1,0 +1,163 @@
+"""Where values stand, for all fields of one rank (authority and trust): the tables behind the attribution index.
+
+Guarantees: a word costs eight bytes and a form one number, and texts are kept once; a look-up touches the places of
+the rarest word alone, and stops when it has what was asked for. Fields come in ascending numbers, so every list of
+places is sorted.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import Final, NamedTuple
+
+from checkvalve.filters.analysis import Analysis
+from checkvalve.filters.normalise import Normalised, normalise
+from checkvalve.filters.origins import MatchKind
+from checkvalve.filters.sameness import PLAIN, is_same
+from checkvalve.filters.values import canonical, words
+from checkvalve.filters.words import tokens
+
+MAX_EXAMINED: Final = 256
+"""Places looked at per value and rank, each way of finding it: what stands at more is common, and further places of
+the same rank could only repeat it."""
+_BITS: Final = 32
+_MASK: Final = (1 << _BITS) - 1
+_ORDER: Final = {match: position for position, match in enumerate(MatchKind)}
+
+
+class Place(NamedTuple):
+    """One place: number of the field, and characters of its normalised text; ``whole`` is a field, line or member."""
+
+    field: int
+    start: int
+    end: int
+    whole: bool
+
+
+Found = tuple[MatchKind, Place]
+
+
+class Places:
+    """The texts of one rank, with their words, and the canonical forms of the values in them."""
+
+    def __init__(self) -> None:
+        self._texts: dict[int, tuple[Normalised, Sequence[int]]] = {}
+        self._words: dict[str, array[int]] = {}
+        self._forms: dict[str, dict[str, int | list[int]]] = {}
+
+    def add_text(self, field: int, analysis: Analysis) -> None:
+        """Add the text of a field with the addresses and numbers in it."""
+        self._texts[field] = analysis.text, analysis.starts
+        for kind, form, start, end in analysis.entities:
+            self._add_form(kind, form, Place(field, start, end, whole=False))
+            if kind == "url" and (host := canonical("host", form)):
+                self._add_form("host", host, Place(field, start, end, whole=False))
+
+    def add_words(self, field: int, analysis: Analysis) -> None:
+        """Add the words of a field, and the values that are the whole field or a line of it."""
+        known, base = self._words, field << _BITS
+        for position, word in enumerate(analysis.words, base):
+            found = known.get(word)
+            if found is None:
+                known[word] = array("Q", (position,))
+            else:
+                found.append(position)
+        for kind, form, start, end in analysis.members:
+            self._add_form(kind, form, Place(field, start, end, whole=True))
+
+    def text(self, field: int) -> Normalised:
+        """Return the text of a field."""
+        return self._texts[field][0]
+
+    def best(self, value: str, kind: str, decoded: Sequence[str], room: int) -> list[Found]:
+        """Return the best ``room`` places of ``value``: best match first, then whole ones, then in the order they came.
+
+        What is found by one of the ``decoded`` forms never counts as the value itself.
+        """
+        hits: dict[tuple[int, int, int], Found] = {}
+        for whole, hunt in ((True, self._find(value, kind)), (False, self._phrase(value))):
+            enough = 0
+            for place in islice(hunt, MAX_EXAMINED):
+                match = self._match(place, value, kind)
+                _keep(hits, match, place)
+                enough += match is MatchKind.EXACT and place.whole is whole
+                if enough >= room:  # nothing that follows could be better
+                    return sorted(hits.values(), key=_quality)[:room]
+        for view in decoded:
+            for place in islice(chain(self._find(view, kind), self._phrase(view)), MAX_EXAMINED):
+                _keep(hits, MatchKind.DERIVED, place)
+        return sorted(hits.values(), key=_quality)[:room]
+
+    def sizes(self) -> tuple[int, int]:
+        """Return how many places of words and of forms are kept: what the memory grows with."""
+        forms = (found for known in self._forms.values() for found in known.values())
+        return sum(map(len, self._words.values())), sum(1 if isinstance(found, int) else len(found) for found in forms)
+
+    def _add_form(self, kind: str, form: str, place: Place) -> None:
+        packed = (((place.field << _BITS | place.start) << _BITS | place.end) << 1) | place.whole
+        known = self._forms.setdefault(kind, {})
+        found = known.get(form)
+        if found is None:
+            known[form] = packed
+        elif isinstance(found, int):
+            known[form] = [found, packed]
+        else:
+            found.append(packed)
+
+    def _find(self, value: str, kind: str) -> Iterator[Place]:
+        """Yield whole fields, lines and addresses that equal ``value``."""
+        family = kind.partition(":")[0]
+        if form := words(value):
+            yield from self._of_form("text", form)
+        if family not in PLAIN and (special := canonical(family, value)):
+            yield from self._of_form(family, special)
+
+    def _of_form(self, kind: str, form: str) -> Iterator[Place]:
+        found = self._forms.get(kind, {}).get(form, ())
+        for packed in (found,) if isinstance(found, int) else found:
+            yield Place(packed >> 2 * _BITS + 1, (packed >> _BITS + 1) & _MASK, (packed >> 1) & _MASK, bool(packed & 1))
+
+    def _phrase(self, value: str) -> Iterator[Place]:
+        """Yield where the words of ``value`` stand in a row."""
+        wanted = [word for word, *_ in tokens(normalise(value).text)]
+        for place in self._rows(wanted):
+            starts = self._texts[place >> _BITS][1]
+            first = place & _MASK
+            yield Place(place >> _BITS, starts[first], starts[first + len(wanted) - 1] + len(wanted[-1]), whole=False)
+
+    def _rows(self, wanted: Sequence[str]) -> Iterator[int]:
+        lists = [known for word in wanted if (known := self._words.get(word)) is not None]
+        if len(lists) < len(wanted) or not wanted:
+            return
+        ranked = sorted(range(len(lists)), key=lambda index: len(lists[index]))
+        rarest, others = ranked[0], ranked[1:]
+        for place in lists[rarest]:
+            first = place - rarest
+            if first >> _BITS == place >> _BITS and all(_holds(lists[index], first + index) for index in others):
+                yield first
+
+    def _match(self, place: Place, value: str, kind: str) -> MatchKind:
+        text = self.text(place.field)
+        if not is_same(text, place.start, place.end, value, kind):
+            return MatchKind.DERIVED
+        return MatchKind.EXACT if text.source(place.start, place.end) == value else MatchKind.NORMALISED
+
+
+def _holds(places: array[int], place: int) -> bool:
+    position = bisect_left(places, place)
+    return position < len(places) and places[position] == place
+
+
+def _keep(hits: dict[tuple[int, int, int], Found], match: MatchKind, place: Place) -> None:
+    """Keep what was found first at a place, unless it is whole only now."""
+    known = hits.get(place[:3])
+    if known is None or (place.whole and not known[1].whole):
+        hits[place[:3]] = match, place
+
+
+def _quality(found: Found) -> tuple[int, int]:
+    match, place = found
+    return _ORDER[match], 0 if place.whole else 1
