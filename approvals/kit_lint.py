@@ -12,11 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from checkvalve.approvals.errors import ManifestError
+from checkvalve.approvals.kit_asks import asks_for_name
+from checkvalve.approvals.kit_commands import check_commands
 from checkvalve.approvals.kit_evidence import check_results
 from checkvalve.approvals.kit_findings import Finding, without_accepted
 from checkvalve.approvals.kit_names import Report, check_names, owners_of, reporter, schema_of, unknown_arguments
+from checkvalve.approvals.kit_roles import guess_role
 from checkvalve.approvals.kit_schemas import ToolSchema
-from checkvalve.approvals.kit_words import RANK, asks_for_name, guess_effect, guess_role, leaves_domain
+from checkvalve.approvals.kit_words import RANK, guess_effect, leaves_domain
 from checkvalve.approvals.manifest import parse_manifest
 from checkvalve.approvals.strictyaml import Document, read_yaml
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Idempotency, Role, ToolSpec
@@ -58,6 +61,7 @@ def lint_manifest(text: str, name: str, schemas: Sequence[ToolSchema] = ()) -> l
         findings += check_names(spec, shipped, owners, report, ships=bool(schemas))
         findings += check_results(spec, report)
         findings += _missing(spec, report)
+        findings += check_commands(spec, report)
     return without_accepted(findings, text)
 
 

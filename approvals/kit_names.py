@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from checkvalve.approvals.kit_findings import Finding
+from checkvalve.approvals.kit_roles import guess_role
 from checkvalve.approvals.kit_schemas import ToolSchema
-from checkvalve.approvals.kit_words import guess_role
 from checkvalve.approvals.strictyaml import Document, dotted, nearest
 from checkvalve.approvals.toolspec import Effect, Manifest, ToolSpec
 

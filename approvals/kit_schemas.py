@@ -15,6 +15,8 @@ from checkvalve.approvals.errors import ConfigError
 
 _METHODS: Final = ("get", "put", "post", "delete", "patch", "head", "options")
 _FORM: Final = "give a `tools/list` answer of MCP, an array of OpenAI tools, or an OpenAPI document"
+_DEPTH: Final = 24
+"""Levels of nesting that references are followed to: eight objects in one another."""
 MAX_TOOLS: Final = 2_000
 """Tools of one file; more is not a tool server."""
 
@@ -27,12 +29,45 @@ class ToolSchema:
     schema: Mapping[str, Any]
     description: str = ""
     hints: Mapping[str, Any] = field(default_factory=dict)
+    output: Mapping[str, Any] = field(default_factory=dict)
+    """The schema of its results, where one is given."""
 
     @property
     def arguments(self) -> Mapping[str, Any]:
-        """The declared arguments by name, each with its schema."""
+        """The declared arguments by name, each with its schema, local references followed."""
         found = self.schema.get("properties")
-        return {str(name): item for name, item in found.items()} if isinstance(found, Mapping) else {}
+        if not isinstance(found, Mapping):
+            return {}
+        return {str(name): inlined(item, self.schema) for name, item in found.items()}
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The arguments that have to be given."""
+        return frozenset(str(name) for name in _list(self.schema.get("required")))
+
+
+def inlined(item: Any, document: Mapping[str, Any], depth: int = 0) -> Any:
+    """Return a schema with its local references followed, eight levels deep; one that leads nowhere stays."""
+    if depth > _DEPTH:
+        return item
+    if isinstance(item, list):
+        return [inlined(one, document, depth + 1) for one in item]
+    if not isinstance(item, Mapping):
+        return item
+    ref = item.get("$ref")
+    if isinstance(ref, str) and ref.startswith("#/"):
+        found = _step(document, ref)
+        if isinstance(found, Mapping):
+            named = {"title": ref.rpartition("/")[2], **found}
+            return inlined({**named, **{key: one for key, one in item.items() if key != "$ref"}}, document, depth + 1)
+    return {key: inlined(one, document, depth + 1) for key, one in item.items() if key != "$defs"}
+
+
+def _step(document: Mapping[str, Any], ref: str) -> Any:
+    found: Any = document
+    for step in ref.removeprefix("#/").split("/"):
+        found = found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
+    return found
 
 
 def read_tools(value: object, name: str) -> tuple[ToolSchema, ...]:
@@ -70,12 +105,13 @@ def _tool(item: object, number: int, name: str) -> ToolSchema:
     )
     if not isinstance(schema, Mapping):
         raise ConfigError(f"the schema of {item['name']!r} is no object", file=name, remedy=_FORM)
-    hints = item.get("annotations")
+    hints, output = item.get("annotations"), item.get("outputSchema")
     return ToolSchema(
         item["name"].strip()[:200],
         schema,
         str(item.get("description") or ""),
         dict(hints) if isinstance(hints, Mapping) else {},
+        dict(output) if isinstance(output, Mapping) else {},
     )
 
 
@@ -121,9 +157,7 @@ def _resolve(document: Mapping[str, Any], item: object, name: str) -> Mapping[st
         ref = item.get("$ref")
         if ref is None:
             return item
-        item = document
-        for step in str(ref).removeprefix("#/").split("/"):
-            item = item.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(item, Mapping) else None
+        item = _step(document, str(ref))
     raise ConfigError("a reference that leads nowhere in this file", file=name, remedy="bundle it into one file first")
 
 

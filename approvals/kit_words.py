@@ -1,15 +1,16 @@
-"""What the names of tools, arguments and fields suggest: guesses for drafting, and suspicions for linting.
+"""What the name and the description of a tool suggest that it does: guesses for drafting, suspicions for linting.
 
-Guarantees: pure; a guess only ever makes a draft stricter or a lint louder. Nothing here decides over a call.
+Guarantees: pure; a guess only ever makes a draft stricter or a lint louder. A description can raise what the name
+says, and never lowers it. Nothing here decides over a call.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from checkvalve.approvals.toolspec import Effect, Role
+from checkvalve.approvals.toolspec import Effect
 
 _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
@@ -19,29 +20,48 @@ def _set(words: str) -> frozenset[str]:
 
 
 VERBS: Final[tuple[tuple[Effect, frozenset[str]], ...]] = (
-    (Effect.PAY, _set("pay transfer charge refund purchase buy checkout withdraw wire payout donate tip")),
+    (
+        Effect.PAY,
+        _set(
+            "pay transfer charge refund purchase buy sell checkout withdraw wire payout donate tip book reserve rent "
+            "subscribe bid invest trade reimburse"
+        ),
+    ),
     (
         Effect.DELETE,
-        _set("delete remove drop purge erase destroy cancel trash wipe unlink truncate clear"),
+        _set(
+            "delete remove drop purge erase destroy cancel trash wipe unlink truncate clear rm del kick ban expel "
+            "evict uninstall terminate discard flush prune reset unsubscribe"
+        ),
     ),
-    (Effect.EXECUTE, _set("execute exec run eval shell bash spawn compile invoke python terminal")),
+    (
+        Effect.EXECUTE,
+        _set(
+            "execute exec run eval evaluate shell bash spawn compile invoke python terminal start stop restart launch "
+            "kill deploy install apply trigger click press"
+        ),
+    ),
     (
         Effect.SEND,
         _set(
             "send email mail post publish share forward reply tweet message notify invite upload submit dm broadcast "
-            "announce comment push webhook sms call"
+            "announce comment push webhook sms call respond answer dispatch deliver fax ping request export"
         ),
     ),
     (Effect.REMEMBER, _set("remember memorize memorise memory")),
     (
         Effect.CONFIGURE,
-        _set("configure grant revoke enable disable permission permissions password role setting settings"),
+        _set(
+            "configure grant revoke enable disable permission permissions password role setting settings lock unlock "
+            "activate deactivate toggle turn switch rotate authorize authorise approve block unblock scale"
+        ),
     ),
     (
         Effect.WRITE,
         _set(
             "create add write update edit append insert modify rename move copy save put patch set reschedule schedule "
-            "book reserve merge assign close archive label upsert replace commit"
+            "merge assign close archive label upsert replace commit change draft mark log place snooze complete "
+            "resolve transition import sync make fill"
         ),
     ),
     (
@@ -49,7 +69,7 @@ VERBS: Final[tuple[tuple[Effect, frozenset[str]], ...]] = (
         _set(
             "get list read find search show view query lookup look fetch browse check count describe download open "
             "scan retrieve load inspect summarize summarise status stat head tail grep ls cat exists whoami navigate "
-            "visit select recall"
+            "visit recall crawl screenshot calculate compare validate"
         ),
     ),
 )
@@ -67,39 +87,77 @@ RANK: Final = {
 }
 """How strong an effect is; a declaration below what the name says is a finding."""
 
-MAX_TYPE: Final = 60
-"""Characters of a guessed type of ids."""
-
-_MONEY: Final = _set("money payment payments invoice bill funds transaction salary")
+_MONEY: Final = _set(
+    "money payment payments invoice bill funds transaction transactions salary order orders payout booking reservation "
+    "subscription donation bid bet stake"
+)
+_TELLS: Final = _set(
+    "comment comments message messages reply email mail mails invite invitation invitations post tweet notification "
+    "attendee attendees participant participants guest guests webhook link links share sharing public review gist "
+    "call calls alert dialog"
+)
+"""What is written here is sent to somebody."""
+_RIGHTS: Final = _set(
+    "password passwords permission permissions setting settings config configuration role roles user users account "
+    "accounts profile key keys secret secrets token tokens credential credentials policy rule rules filter acl access "
+    "collaborator collaborators member members hook hooks env environment variable firewall visibility job jobs "
+    "workflow cron trigger script plugin extension startup"
+)
+"""What is written here changes who may do what."""
+_OPENED: Final = _set("file page url link document folder tab browser website webpage image email mail message")
+"""Things that are read by opening them; to open anything else (a ticket, a door, a position) makes something happen."""
+_SHOWN: Final = _set("notification message alert dialog")
+_RECALLED: Final = _set("message email mail")
+_LOADED: Final = _set("plugin extension module script driver")
+_ALWAYS: Final = _set(
+    "add update set delete remove create insert edit replace append write upsert send execute restart enable disable "
+    "cancel move rename merge grant revoke destroy reset in out off"
+)
+"""Behind a word that reads, these say what really happens: "list_add", "status_update", "check_in"."""
+_SAVED: Final = _set("output save out local")
 _OUTSIDE: Final = _set(
     "fetch browse http https url webpage website web internet crawl scrape navigate visit dns curl wget"
 )
-_CREDENTIALS: Final = _set("password passwd passphrase secret token apikey credential credentials pin otp cvv")
-_COMMANDS: Final = _set("command cmd script code sql shell argv program statement expression")
-_AMOUNTS: Final = _set("amount price total sum cost fee salary budget tip")
-_CONTROLS: Final = _set(
-    "permission permissions visibility role access public private recurring force recursive overwrite mode scope "
-    "enabled admin acl"
+_OUTSIDE_SAID: Final = _set("internet web website websites online")
+_ADDRESSES: Final = _set("url uri href hostname website")
+_NOUNS_TOO: Final = _set(
+    "email mail message post comment call share book order charge transfer refund run start stop push request answer "
+    "tip wire trade bid rent press click clear drop reset"
 )
-_TARGETS: Final[tuple[tuple[frozenset[str], str], ...]] = (
-    (
-        _set("email emails mail to cc bcc recipient recipients participant participants attendee attendees")
-        | _set("invitee invitees receiver"),
-        "email",
-    ),
-    (_set("url uri link href webhook callback endpoint"), "url"),
-    (_set("host hostname domain server ip"), "host"),
-    (_set("iban account payee beneficiary wallet bic"), "account"),
-    (_set("phone mobile tel msisdn"), "phone"),
-    (_set("channel channels room chat group topic"), "channel"),
-    (_set("user users username assignee member members person people owner reviewer reviewers"), "user"),
+"""Verbs that are nouns as often: at the start of a sentence they count only in front of an object."""
+_OBJECTS: Final = _set("a an the this that your new all any another one somebody everybody someone to")
+_LEADS: Final = _set("also will then automatically and")
+_WRITING: Final = _set("create add write update edit append insert modify save replace rename upsert")
+"""What a description says counts as a write by these verbs only: "resolve a host" and "open a page" read."""
+_DONE: Final = {
+    "sent": Effect.SEND,
+    "emailed": Effect.SEND,
+    "mailed": Effect.SEND,
+    "notified": Effect.SEND,
+    "told": Effect.SEND,
+    "invited": Effect.SEND,
+    "published": Effect.SEND,
+    "charged": Effect.PAY,
+    "deleted": Effect.DELETE,
+    "removed": Effect.DELETE,
+    "overwritten": Effect.DELETE,
+    "executed": Effect.EXECUTE,
+}
+_QUIET: Final = _set("draft label archive mark log snooze")
+"""Writing verbs that tell nobody, whatever they are done to."""
+_VERB_EFFECT: Final = {verb: effect for effect, verbs in reversed(VERBS) for verb in verbs}
+_BY_EFFECT: Final = dict(VERBS)
+_STRONGER_WITH: Final = (
+    ({"load"}, _LOADED, Effect.EXECUTE),
+    ({"show"}, _SHOWN, Effect.SEND),
+    ({"recall"}, _RECALLED, Effect.DELETE),
+    (_BY_EFFECT[Effect.WRITE], {"trash"}, Effect.DELETE),
+    (_BY_EFFECT[Effect.WRITE] | _BY_EFFECT[Effect.SEND], _MONEY, Effect.PAY),
+    (_BY_EFFECT[Effect.WRITE], {"memory"}, Effect.REMEMBER),
+    (_BY_EFFECT[Effect.WRITE], _RIGHTS, Effect.CONFIGURE),
+    (_BY_EFFECT[Effect.WRITE] - _QUIET, _TELLS, Effect.SEND),
 )
-_PATHS: Final = _set("path file filename filepath folder directory dir dest destination")
-_CONTENT: Final = _set(
-    "body text content message subject title description note notes comment html markdown summary caption query q "
-    "question prompt snippet label tags keywords reason"
-)
-_DATES: Final = _set("date time start end day datetime deadline due until since from at when before after")
+"""Verbs that become something else by what they are done to; the first line that fits counts."""
 STRANGERS: Final = _set(
     "body text content html review reviews comment comments message messages snippet transcript feedback bio "
     "webpage page attachment attachments"
@@ -108,111 +166,98 @@ STRANGERS: Final = _set(
 MAYBE_STRANGERS: Final = _set("subject description sender author from displayname nickname note notes")
 """Fields that are often an outsider's: trusting them deserves a second look."""
 
-_ASKS: Final = {
-    "send": ("send", "write", "mail", "message"),
-    "delete": ("delete", "remove", "erase"),
-    "remove": ("remove", "delete"),
-    "cancel": ("cancel", "call off"),
-    "create": ("create", "make", "add", "new"),
-    "add": ("add", "put", "include"),
-    "pay": ("pay", "transfer", "send"),
-    "transfer": ("transfer", "pay", "send"),
-    "share": ("share", "give", "send"),
-    "invite": ("invite", "add"),
-    "post": ("post", "write", "publish", "send"),
-    "update": ("update", "change", "edit", "set"),
-    "reschedule": ("reschedule", "move", "postpone"),
-    "schedule": ("schedule", "plan", "set up"),
-    "book": ("book", "reserve"),
-    "reserve": ("reserve", "book"),
-    "run": ("run", "execute"),
-    "execute": ("execute", "run"),
-    "append": ("append", "add", "write"),
-}
-
 
 def parts(name: str) -> tuple[str, ...]:
     """Return the words of a name, in small letters: ``sendEmail``, ``send_email`` and ``send-email`` alike."""
     return tuple(word.lower() for word in _PART.findall(name))
 
 
+def is_verb(word: str) -> bool:
+    """Say whether a word of a name says what a tool does."""
+    return word in _VERB_EFFECT or word == "order"
+
+
 def guess_effect(name: str) -> tuple[Effect, str]:
     """Return what a tool of this name does and how sure that is: ``high``, ``medium`` or ``low``.
 
-    1. The first word that is a verb decides. 2. "send money" pays. 3. No verb at all is a ``send``, not sure.
+    1. The first word that is a verb decides; a verb behind "and" or "or" counts as well, and the stronger one wins.
+    2. What it is done to can make it stronger: to send money is to pay, to add a comment is to send, to set a role is
+    to configure. 3. No verb at all is a ``send``, not sure.
     """
     words = parts(name.rsplit("/", 1)[-1])
     for place, word in enumerate(words):
-        for effect, verbs in VERBS:
-            if word not in verbs:
-                continue
-            if effect in {Effect.SEND, Effect.WRITE} and _MONEY & set(words[place + 1 :]):
-                return Effect.PAY, "medium"
-            if effect is Effect.WRITE and words[-1] in {"password", "permissions", "permission", "settings"}:
-                return Effect.CONFIGURE, "medium"
-            return effect, "high" if place == 0 else "medium"
+        if word == "order" and place == 0:
+            return Effect.PAY, "medium"
+        if word not in _VERB_EFFECT:
+            continue
+        effect, sure = _with_object(word, words[place + 1 :])
+        after = words[place + 1] if place + 1 < len(words) else ""
+        if effect is Effect.READ and word != "get" and after in _ALWAYS:
+            return _VERB_EFFECT.get(after, Effect.WRITE), "medium"
+        also = [
+            _with_object(words[at], words[at + 1 :])[0]
+            for at in range(place + 1, len(words))
+            if words[at - 1] in {"and", "or"} and words[at] in _VERB_EFFECT
+        ]
+        stronger = max((effect, *also), key=RANK.__getitem__)
+        if stronger is not effect:
+            return stronger, "medium"
+        return effect, "high" if place == 0 and sure else "medium"
     return Effect.SEND, "low"
 
 
-def leaves_domain(name: str, arguments: Sequence[str] = ()) -> bool:
+def _with_object(verb: str, rest: Sequence[str]) -> tuple[Effect, bool]:
+    """Return what a verb does to the words behind it, and whether the verb alone says so."""
+    effect, things = _VERB_EFFECT[verb], set(rest)
+    if verb == "open" and things and not things & _OPENED:
+        return Effect.WRITE, False
+    for words, objects, stronger in _STRONGER_WITH:
+        if verb in words and things & objects:
+            return stronger, False
+    return effect, True
+
+
+def told_effect(description: str, named: Effect) -> Effect | None:
+    """Return an effect that a description tells of and that is stronger than the one the name gives, or None.
+
+    What counts: the verb that begins a sentence; one behind "also", "will" or "then"; and for what is no read, that
+    something "is sent" or "will be deleted".
+    """
+    told = [effect for effect in _told(description, passive=named is not Effect.READ) if RANK[effect] > RANK[named]]
+    return max(told, key=RANK.__getitem__, default=None)
+
+
+def _told(description: str, *, passive: bool) -> Iterator[Effect]:
+    for sentence in re.split(r"[.;:!?\n]+", description.lower()):
+        said = re.findall(r"[a-z]+|`", sentence)
+        for place, word in enumerate(said):
+            verb = _verb(word)
+            following = said[place + 1] if place + 1 < len(said) else ""
+            leads = place == 0 or said[place - 1] in _LEADS
+            if verb and leads and (verb not in _NOUNS_TOO or following in _OBJECTS):
+                effect = _with_object(verb, said[place + 1 : place + 4])[0]
+                if _VERB_EFFECT[verb] not in {Effect.READ, Effect.WRITE} or verb in _WRITING:
+                    yield effect
+            if passive and word in _DONE and place and said[place - 1] in {"is", "are", "be"}:
+                yield _DONE[word]
+
+
+def _verb(word: str) -> str:
+    """Return the verb that a word of a description is a form of: "sends" and "notifies"."""
+    forms = (word, word.removesuffix("s"), word.removesuffix("es"), re.sub(r"ies$", "y", word))
+    return next((form for form in forms if form in _VERB_EFFECT), "")
+
+
+def saves(argument: str) -> bool:
+    """Say whether an argument of a read says where its result is written to: ``output_path``, ``save_as``."""
+    words = parts(argument)
+    return bool(set(words[:1]) & _SAVED) and bool(
+        set(words) & {"path", "file", "as", "to", "folder", "dir", "filename"}
+    )
+
+
+def leaves_domain(name: str, arguments: Sequence[str] = (), description: str = "") -> bool:
     """Say whether a read of this name carries its arguments outside: a web search, a fetch, a look-up of hosts."""
     words = set(parts(name.rsplit("/", 1)[-1]))
     asked = {word for argument in arguments for word in parts(argument)}
-    return bool(words & _OUTSIDE) or bool(asked & {"url", "uri", "href", "hostname"})
-
-
-def guess_role(name: str, effect: Effect, kind_of_value: str = "", *, final: bool = False) -> tuple[Role, str, str]:
-    """Return role, kind and confidence for an argument, from its name, its tool's effect and its JSON type.
-
-    ``final`` asks for what an argument looks like without any benefit of the doubt, as a lint does.
-    """
-    words = parts(name)
-    found = _authority(words, effect) or _place(words, effect)
-    if found is not None:
-        return found
-    have = set(words)
-    if kind_of_value == "boolean" or have & _CONTROLS:
-        return Role.CONTROL, "text", "high" if kind_of_value == "boolean" else "medium"
-    if words and words[-1] in _CONTENT:
-        return Role.CONTENT, "text", "high"
-    if have & _DATES:
-        return Role.CONTENT, "date", "medium"
-    if final:
-        return Role.CONTENT, "text", "low"
-    if kind_of_value in {"integer", "number"}:
-        return Role.CONTROL, "number", "low"
-    return (Role.SELECTOR, "text", "low") if effect is Effect.READ else (Role.TARGET, "text", "low")
-
-
-def _authority(words: tuple[str, ...], effect: Effect) -> tuple[Role, str, str] | None:
-    have = set(words)
-    if have & _CREDENTIALS or {"api", "key"} <= have:
-        return Role.CREDENTIAL, "text", "high"
-    if words and words[-1] in {"id", "ids", "uuid", "key"}:
-        return Role.SELECTOR, f"id:{words[-2][:MAX_TYPE]}" if len(words) > 1 else "text", "medium"
-    if have & _AMOUNTS and not have & _CONTENT:
-        return Role.AMOUNT, "number", "high"
-    if have & _COMMANDS and (effect is Effect.EXECUTE or words[-1] in _COMMANDS):
-        return Role.COMMAND, "text", "medium"
-    return None
-
-
-def _place(words: tuple[str, ...], effect: Effect) -> tuple[Role, str, str] | None:
-    have = set(words)
-    for wanted, kind in _TARGETS:
-        if words and (words[-1] in wanted or words[0] in wanted) and not have & _CONTENT:
-            role = Role.SELECTOR if effect is Effect.READ and kind not in {"url", "host"} else Role.TARGET
-            return role, "account" if kind == "email" and effect is Effect.PAY else kind, "high"
-    if have & _PATHS:
-        return (Role.SELECTOR if effect is Effect.READ else Role.TARGET), "path", "medium"
-    return None
-
-
-def asks_for_name(name: str) -> tuple[str, ...]:
-    """Return words of a user that ask for a tool of this name."""
-    known = {verb for _, verbs in VERBS for verb in verbs}
-    found: list[str] = []
-    for word in parts(name):
-        if word in known:
-            found += (word, *_ASKS.get(word, ()))
-    return tuple(dict.fromkeys(found or parts(name)[:1]))
+    return bool(words & _OUTSIDE or asked & _ADDRESSES or set(parts(description.lower())) & _OUTSIDE_SAID)

@@ -73,7 +73,7 @@ def test_arguments_get_roles_and_kinds() -> None:
         "recurring": (Role.CONTROL, "text"),
         "invoice_id": (Role.SELECTOR, "id:invoice"),
         "reply": (Role.TARGET, "email"),
-        "thing": (Role.TARGET, "text"),
+        "thing": (Role.TARGET, "name"),
     }
     assert spec.result == ()
     assert spec.asks
