@@ -1,9 +1,9 @@
 """What is known of the commands in a call: whether they have a declared shape, and whose word their words have.
 
-1. A tool that runs code needs a sandbox: declared in its manifest, and configured. 2. Every argument of role ``command``
-has to be read and to have a declared shape; a call without one runs nothing that is known. 3. Of the words of a
-command those count that were chosen for this call; the others are the deployer's. The program itself was chosen as
-well, unless the user's words ask for what the shape is declared to do. 4. A shape that only reads, in a sandbox that
+1. A tool that runs code needs a sandbox: declared in its manifest, and configured. 2. Every argument of role
+``command`` has to be read and to have a declared shape; a call without one runs nothing that is known. 3. Of the words
+of a command those count that were chosen for this call; the others are the deployer's. The program itself was chosen
+as well, unless the user's words ask for what the shape is declared to do. 4. A shape that only reads, in a sandbox that
 nothing leaves, needs nobody's word: it is a read inside the trust domain.
 
 Guarantees: pure; what cannot be established is false, and a call can only get stricter here unless a shape fits.
@@ -21,7 +21,7 @@ from checkvalve.approvals.toolspec import Effect, Role, ToolSpec
 from checkvalve.filters.asking import asks_for
 
 
-def command_facts(  # noqa: PLR0913 - what it depends on
+def command_facts(
     request: ActionRequest,
     spec: ToolSpec,
     leaves: Sequence[AttributedLeaf],

@@ -22,6 +22,7 @@ from checkvalve.approvals.toolspec import Manifest
 from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.logs import configure_logs, get_logger
 from checkvalve.gateway.places import own_files, refuse_agent_folder
+from checkvalve.gateway.sandboxes import sandbox_of
 from checkvalve.gateway.settings import LoadedSettings, Settings, load_settings, refuse_reviewer_token
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
@@ -43,6 +44,7 @@ class Gateway:
     content: SqlContentStore
     manifest_digest: str
     protected: tuple[str, ...]
+    settings_file: Path | None = None
     _sessions: OrderedDict[tuple[str, str], GuardSession] = field(default_factory=OrderedDict, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
@@ -63,6 +65,7 @@ class Gateway:
             mode=self.settings.mode,
             profile=self.settings.profile,
             protected=self.protected,
+            sandbox=self.settings.sandbox != "off",
         )
 
     def session(self, thread: str, requester: str = "") -> GuardSession:
@@ -112,6 +115,7 @@ def build(
     Raises:
         SettingsError: no manifest is named, the profile does not exist, one of our files lies in ``agent_workdir``,
             or a reviewer's credential is in the environment.
+        SandboxError: a tool is declared to run code in the sandbox that is configured, and there is none here.
         ApprovalError: manifest, policy or database cannot be used; the error says which and what to do.
     """
     if settings.manifest is None:
@@ -123,6 +127,8 @@ def build(
     configure_logs(settings)
     manifest = load_manifest(settings.manifest)
     policy = load_policy(settings.policy)
+    if settings.sandbox != "off" and any(spec.sandbox is not None for spec in manifest.tools.values()):
+        sandbox_of(settings, settings_file).check()  # now, not when the first command is waited for
     queue = open_queue(settings)
     gateway = Gateway(
         settings=settings,
@@ -134,6 +140,7 @@ def build(
         content=SqlContentStore(queue.store),
         manifest_digest=manifest_digest(manifest),
         protected=_own_paths(settings, settings_file),
+        settings_file=settings_file,
     )
     _announce(gateway)
     _recover(gateway)

@@ -31,6 +31,7 @@ from checkvalve.gateway import decide_command, policykit_command, run_command, s
 from checkvalve.gateway.app import open_queue
 from checkvalve.gateway.errors import GatewayError
 from checkvalve.gateway.logs import configure_logs, get_logger, printable
+from checkvalve.gateway.sandbox_command import sandbox_app
 from checkvalve.gateway.settings import LoadedSettings, load_settings, shown
 from checkvalve.graphs.errors import GraphError
 
@@ -214,6 +215,7 @@ decide_command.register(app)
 policykit_command.register(_policy, _loaded)
 run_command.register(app, _loaded, lambda: _Chosen.file)
 serve_command.register(app, _loaded)
+app.add_typer(sandbox_app(_loaded), name="sandbox")
 app.add_typer(_manifest, name="manifest")
 app.add_typer(_policy, name="policy")
 app.add_typer(_config, name="config")

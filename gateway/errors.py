@@ -7,6 +7,7 @@ GatewayError
 ├── RunError              a run stopped because a model or a tool server failed; it can be resumed
 ├── TokenError            a token of the HTTP API, or the file of them, cannot be used
 ├── CaseError             the case given to ``checkvalve decide`` is not one
+├── SandboxError          there is no sandbox for code here, or it cannot hold what was asked for
 └── UncheckedResultError  a tool handed over something in which messages cannot be told from data
 """
 
@@ -48,6 +49,10 @@ class TokenError(GatewayError):
 
 class CaseError(GatewayError):
     """A JSON case that does not follow the documented form."""
+
+
+class SandboxError(GatewayError):
+    """Code was not run: there is no sandbox here, or it cannot hold what was asked for."""
 
 
 class UncheckedResultError(GatewayError):

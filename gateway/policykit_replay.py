@@ -102,7 +102,15 @@ def replay_command(loaded: Loaded) -> Callable[..., None]:
         declared, rules = parts_of(settings, manifest, policy)
         queue = open_queue(settings.settings, create=False)
         protected = tuple(sorted({str(path) for path in own_files(settings.settings, settings.file).values()}))
-        services = Services(declared, rules, queue, Executor(queue), SqlContentStore(queue.store), protected=protected)
+        services = Services(
+            declared,
+            rules,
+            queue,
+            Executor(queue),
+            SqlContentStore(queue.store),
+            protected=protected,
+            sandbox=settings.settings.sandbox != "off",
+        )
         rows = queue.list(thread=thread)
         changes = [_again(row, rows, services, profile and checked(profile), facts_only=facts_only) for row in rows]
         if as_json:

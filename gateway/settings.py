@@ -30,7 +30,7 @@ REVIEWER_VARIABLE: Final = "CHECKVALVE_REVIEWER_TOKEN"
 RESERVED: Final = frozenset({CONFIG_VARIABLE, REVIEWER_VARIABLE})
 """Variables that are not settings: where the file is, and the credential of a reviewer, which no object may hold."""
 
-_PATHS: Final = frozenset({"manifest", "policy", "agent_workdir", "api_tokens"})
+_PATHS: Final = frozenset({"manifest", "policy", "agent_workdir", "api_tokens", "sandbox_work"})
 _URLS: Final = frozenset({"database_url", "checkpoint_url"})
 
 MAX_FILE_BYTES: Final = 262_144  # a settings file is a page; anything larger is a mistake or an attack
@@ -71,6 +71,17 @@ class Settings(BaseModel):
     max_turns: int = Field(50, ge=1, le=1_000, description="turns of the actor in one task")
     max_calls: int = Field(100, ge=0, le=10_000, description="calls of tools in one task")
     max_asks: int = Field(200, ge=0, le=10_000, description="questions to the reader in one task")
+    # code: `docs/sandbox.md`
+    sandbox: Literal["off", "bubblewrap"] = Field("off", description="where tools that run code do so; off: nowhere")
+    sandbox_work: Path | None = Field(
+        None, description="holds a work folder for each task; default: beside the database"
+    )
+    sandbox_reads: str = Field("", description="folders that code may read beside /usr: paths with `:` between them")
+    sandbox_seconds: float = Field(60.0, gt=0, le=DAY, allow_inf_nan=False, description="seconds a command may take")
+    sandbox_memory: int = Field(1024, ge=16, le=1_048_576, description="MiB that its processes may hold together")
+    sandbox_processes: int = Field(128, ge=1, le=65_536, description="its processes and threads at a time")
+    sandbox_disk: int = Field(1024, ge=1, le=1_048_576, description="MiB that it may add to its work folder")
+    sandbox_output: int = Field(64, ge=1, le=65_536, description="KiB of output that are kept, and of errors")
     # the HTTP API: `checkvalve serve`
     host: str = Field(
         "127.0.0.1", min_length=1, max_length=253, description="the address `checkvalve serve` listens on"

@@ -21,9 +21,10 @@ from checkvalve.gateway.errors import UncheckedResultError
 from checkvalve.gateway.handover import ToolResult, messages_of, pack, state_of
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.messages import mark_of
+from checkvalve.graphs.calls import Call, runs_in_sandbox
 from checkvalve.graphs.errors import CheckpointError
 from checkvalve.graphs.results import result_values
-from checkvalve.graphs.session import Call, GuardSession
+from checkvalve.graphs.session import GuardSession
 from checkvalve.graphs.toolbox import schema_of
 
 
@@ -134,4 +135,5 @@ def call_of(request: ToolCallRequest, turn: AIMessage | None, server: str, manif
         server=server,
         turn=(turn.id if turn else None) or "",
         schema_digest=schema_digest(schema_of(request.tool)) if pinned and request.tool else None,
+        sandboxed=runs_in_sandbox(request.tool),
     )

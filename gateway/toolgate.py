@@ -183,7 +183,7 @@ class ToolGate:
         """Do step 6."""
 
         def effect(args: dict[str, JSON], key: str) -> JSON:
-            with keyed(key), self.conversation.running():
+            with keyed(key, ticket.session.thread), self.conversation.running():
                 try:
                     return self._ran(ticket, handler(ticket.start(args)))
                 except GraphBubbleUp as pause:
@@ -194,7 +194,7 @@ class ToolGate:
 
     async def _arun(self, ticket: Ticket, handler: AsyncHandler) -> Outcome:
         async def effect(args: dict[str, JSON], key: str) -> JSON:
-            with keyed(key), self.conversation.running():
+            with keyed(key, ticket.session.thread), self.conversation.running():
                 try:
                     return self._ran(ticket, await handler(ticket.start(args)))
                 except GraphBubbleUp as pause:

@@ -11,7 +11,7 @@ from checkvalve.approvals.verdicts import Deny
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.origins import Field
 
-__all__ = ["EXTRACTION", "PASTED", "Call", "refusal", "turn_suffix"]
+__all__ = ["EXTRACTION", "PASTED", "Call", "refusal", "runs_in_sandbox", "turn_suffix"]
 
 PASTED: Final = "conversation/pasted"
 """The tool whose results the quoted and pasted parts of a user's messages count as."""
@@ -21,7 +21,8 @@ PASTED: Final = "conversation/pasted"
 class Call:
     """One call as a framework hands it over. ``turn`` names the model's message that proposed it.
 
-    ``references`` are the stored fields that were put in for references, by dotted path of the argument.
+    ``references`` are the stored fields that were put in for references, by dotted path of the argument; ``sandboxed``
+    says that the tool's code is one that runs in the gateway's sandbox.
     """
 
     tool: str
@@ -31,6 +32,12 @@ class Call:
     turn: str = ""
     schema_digest: str | None = None
     references: Mapping[str, Sequence[Field]] = field(default_factory=dict)
+    sandboxed: bool = False
+
+
+def runs_in_sandbox(tool: object) -> bool:
+    """Say whether a tool is of a class whose code goes through the gateway's sandbox. A declaration alone is none."""
+    return getattr(type(tool), "runs_in_sandbox", False) is True
 
 
 def turn_suffix(call_id: str) -> str:

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from langchain_core.runnables.config import var_child_runnable_config
 
 _KEY: ContextVar[str] = ContextVar("checkvalve_idempotency_key", default="")
+_TASK: ContextVar[str] = ContextVar("checkvalve_task", default="")
 
 
 def idempotency_key() -> str:
@@ -20,14 +21,20 @@ def idempotency_key() -> str:
     return _KEY.get()
 
 
+def task_name() -> str:
+    """Return the thread of the call that is running: what a tool keeps the files of one task apart by."""
+    return _TASK.get()
+
+
 @contextmanager
-def keyed(key: str) -> Iterator[None]:
-    """Let :func:`idempotency_key` return ``key`` inside the block."""
-    token = _KEY.set(key)
+def keyed(key: str, task: str = "") -> Iterator[None]:
+    """Let :func:`idempotency_key` return ``key`` inside the block, and :func:`task_name` return ``task``."""
+    tokens = _KEY.set(key), _TASK.set(task)
     try:
         yield
     finally:
-        _KEY.reset(token)
+        _KEY.reset(tokens[0])
+        _TASK.reset(tokens[1])
 
 
 @contextmanager

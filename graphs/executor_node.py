@@ -115,7 +115,7 @@ class ExecutorNode:
         tool = self._tool(item)
 
         def effect(args: dict[str, JSON], key: str) -> JSON:
-            with detached(), keyed(key):
+            with detached(), keyed(key, thread_of(state)):
                 if isinstance(tool, SubAgent):
                     return tool.run(self._errand(state, item, args))
                 return returned(tool.invoke(_tool_call(tool, args, item)), str(item["id"]))
@@ -126,7 +126,7 @@ class ExecutorNode:
         tool = self._tool(item)
 
         async def effect(args: dict[str, JSON], key: str) -> JSON:
-            with detached(), keyed(key):
+            with detached(), keyed(key, thread_of(state)):
                 if isinstance(tool, SubAgent):
                     return await tool.arun(self._errand(state, item, args))
                 return returned(await tool.ainvoke(_tool_call(tool, args, item)), str(item["id"]))

@@ -13,6 +13,7 @@ from typing import Literal
 
 import sqlalchemy as sa
 
+from checkvalve.approvals import endorsing, flood
 from checkvalve.approvals.content import HistoryItem, SqlContentStore
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.endorsements import Endorsement
@@ -20,7 +21,7 @@ from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.requests import ActionRequest
-from checkvalve.approvals.tables import endorsements, history
+from checkvalve.approvals.tables import history
 from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.filters.labels import UNKNOWN, Label
 from checkvalve.filters.origins import MatchKind
@@ -61,6 +62,7 @@ class _PastQueue(Queue):
     def __init__(self, queue: Queue, row: Proposal, earlier: Iterable[Proposal]) -> None:
         super().__init__(queue.store, queue.clock)
         self._row, self._earlier = row, list(earlier)
+        self.mandates = queue.mandates.as_of(row.created_at)
         self.decision: Decision | None = None
 
     def list(self, states: Iterable[State] | None = None, *, thread: str = "") -> list[Proposal]:  # noqa: ARG002
@@ -69,11 +71,13 @@ class _PastQueue(Queue):
 
     def endorsements(self, thread: str) -> list[Endorsement]:  # type: ignore[valid-type]  # `list` is the method here
         """Return what had been accepted by then."""
-        row = endorsements.c
-        query = sa.select(row.value, row.source, row.role, row.tool, row.kind).order_by(row.id)
-        query = query.where(row.thread == thread, row.endorsed_at <= self._row.created_at)
+        then = self._row.created_at
         with self.store.read() as connection:
-            return [Endorsement(*found) for found in connection.execute(query)]
+            return endorsing.read(connection, thread, then)
+
+    def flood(self, thread: str) -> flood.Flood:
+        """Return that the task was not paused: a replay asks nobody."""
+        return flood.Flood(thread)
 
     def propose(
         self,
@@ -107,14 +111,15 @@ def _put_in(argument: JSON) -> bool:
 def decide_again(services: Services, row: Proposal, rows: Iterable[Proposal]) -> Decision:
     """Return the decision on a recorded call under the manifest, policy and profile of ``services``.
 
-    ``rows`` are the calls of the same thread. The live schema is not known any more; it counts as the pinned one.
+    ``rows`` are the calls of the same thread. The live tool is not known any more: its schema counts as the pinned
+    one, and its code as run in the sandbox where the manifest says so.
     """
     earlier = [item for item in rows if item.thread == row.thread and item.created_at < row.created_at]
     queue = _PastQueue(services.queue, row, earlier)
     past = replace(services, queue=queue, content=_PastContent(services.queue, row))
     spec = services.manifest.find(row.tool, row.server)
     pinned = spec.schema_digest if spec is not None and row.rule != "changed-schema" else None
-    call = Call(row.tool, row.args(), row.call_id, server=row.server, schema_digest=pinned)
+    call = Call(row.tool, row.args(), row.call_id, server=row.server, schema_digest=pinned, sandboxed=True)
     GuardSession(past, row.thread, row.requester).propose(call)
     if queue.decision is None:
         raise QueueError("the call could not be decided again")

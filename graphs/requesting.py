@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checkvalve.approvals.verdicts import Deny
-from checkvalve.graphs.calls import Call
+from checkvalve.graphs.calls import Call, runs_in_sandbox
 from checkvalve.graphs.desk import Desk
 from checkvalve.graphs.errors import CodedError
 from checkvalve.graphs.expansion import expand, has_reference
@@ -34,6 +34,7 @@ def call_of(desk: Desk, state: PipelineState, request: JsonObject) -> Call:
         turn=str(request["turn"]),
         schema_digest=desk.toolbox.digests.get(tool),
         references=done.references,
+        sandboxed=runs_in_sandbox(desk.toolbox.tools.get(tool)),
     )
 
 

@@ -219,7 +219,7 @@ class GuardSession:
             references=call.references,
             isolated=self._isolated,
             written=self._written,
-            sandbox=services.sandbox,
+            sandbox=services.sandbox and call.sandboxed,
         )
         return decide(request, context)
 
