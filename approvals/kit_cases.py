@@ -81,6 +81,12 @@ def negative_tests(rules: Sequence[RuleFormula], results: Iterable[CaseResult]) 
     return [item.rule.id for item in rules if item.rule.id in held]
 
 
+def undecided(rules: Sequence[RuleFormula], results: Iterable[CaseResult]) -> list[str]:
+    """Return the rules that decide no passing case: what they do is tested by none."""
+    won = {result.decision.verdict.rule for result in results if not result.problems}
+    return [item.rule.id for item in rules if item.rule.id not in won]
+
+
 def unknown_rules(rules: Sequence[RuleFormula], expected: Iterable[Expectation], built_in: Iterable[str]) -> list[str]:
     """Return rule names in ``rule`` and ``never`` that no rule has: such a case would hold nothing in check."""
     known = {item.rule.id for item in rules} | set(built_in)

@@ -22,7 +22,7 @@ from checkvalve.approvals.kit_rules import lint_policy
 from checkvalve.approvals.policy import MAX_POLICY_BYTES
 from checkvalve.gateway import policykit_explain, policykit_gallery, policykit_replay, policykit_run, policykit_write
 from checkvalve.gateway.policykit_cases import cases_beside, parts_for, read_cases, tools_beside
-from checkvalve.gateway.policykit_terminal import AsJson, finish, packaged, say, text_of, tools_of
+from checkvalve.gateway.policykit_terminal import AsJson, finish, packaged, packaged_path, say, text_of, tools_of
 from checkvalve.gateway.settings import LoadedSettings
 
 Tools = Annotated[
@@ -62,7 +62,8 @@ def lint(
     found: list[Finding] = []
     schema = packaged("default.cedarschema")
     if not files:
-        found = lint_policy(packaged("default.cedar"), schema, "default.cedar", _negative(None, cases))
+        own = packaged_path("default.cedar")
+        found = lint_policy(packaged("default.cedar"), schema, "default.cedar", _negative(own, cases))
     for file in files or ():
         if file.suffix == ".cedar":
             found += lint_policy(text_of(file, MAX_POLICY_BYTES), schema, str(file), _negative(file, cases))
@@ -79,9 +80,9 @@ def lint(
     finish(good=not errors)
 
 
-def _negative(policy: Path | None, cases: Path | None) -> list[str] | None:
+def _negative(policy: Path, cases: Path | None) -> list[str] | None:
     """Return the permits that have a negative test; None where there are no cases. Cases need a policy that loads."""
-    path = cases or (cases_beside(policy) if policy else None)
+    path = cases or cases_beside(policy)
     if path is None:
         return None
     file = read_cases(path)
@@ -89,6 +90,5 @@ def _negative(policy: Path | None, cases: Path | None) -> list[str] | None:
         manifest, rules, _ = parts_for(file, None, policy)
     except ConfigError:
         return []
-    text = packaged("default.cedar") if policy is None else text_of(policy, MAX_POLICY_BYTES)
-    formulas = read_formulas(text, str(policy or "default.cedar"))
+    formulas = read_formulas(text_of(policy, MAX_POLICY_BYTES), str(policy))
     return negative_tests(formulas, file.run(manifest, rules, file.profile))

@@ -1,7 +1,7 @@
 """``checkvalve policy test`` and ``simulate``: files of cases under one policy, or under several side by side.
 
 Guarantees: nothing is executed or recorded. A policy of one's own passes only when every permit has a case that it must
-not permit; the packaged policy is tested where it is made.
+not permit. The packaged policy ships its cases, which run when no file is named.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rich.table import Table
 from rich.text import Text
 
 from checkvalve.approvals.facts import PROFILES
-from checkvalve.approvals.kit_cases import CaseResult, negative_tests, unknown_rules
+from checkvalve.approvals.kit_cases import CaseResult, negative_tests, undecided, unknown_rules
 from checkvalve.approvals.kit_cedar import read_formulas
 from checkvalve.approvals.policy import MAX_POLICY_BYTES, load_policy
 from checkvalve.approvals.reasons import REMEDIES
 from checkvalve.approvals.render import short
 from checkvalve.gateway.errors import CaseError
 from checkvalve.gateway.policykit_cases import CaseFile, parts_for, read_cases
-from checkvalve.gateway.policykit_terminal import AsJson, finish, packaged, say, text_of
+from checkvalve.gateway.policykit_terminal import AsJson, finish, packaged, packaged_path, say, text_of
 
 Files = Annotated[list[Path], typer.Argument(help="Files of cases (YAML or JSON).")]
 Manifest = Annotated[Path | None, typer.Option(help="The manifest; default: the one that the file names.")]
@@ -37,7 +37,9 @@ _STYLES: Final = {"allow": "green", "review": "yellow", "deny": "red"}
 
 
 def run_cases(
-    files: Files,
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Files of cases (YAML or JSON); none: those of the packaged policy.")
+    ] = None,
     *,
     manifest: Manifest = None,
     policy: Annotated[Path | None, typer.Option(help="The policy; default: the file's, or the packaged one.")] = None,
@@ -45,7 +47,8 @@ def run_cases(
     as_json: AsJson = False,
 ) -> None:
     """Run the cases that ship beside a policy. Every permit of your own policy needs a case it must not permit."""
-    answers = [_tested(read_cases(file), manifest, policy, profile) for file in files]
+    given = files or [packaged_path("default.cases.yaml")]
+    answers = [_tested(read_cases(file), manifest, policy, profile) for file in given]
     good = all(not item["problems"] and all(case["passed"] for case in item["cases"]) for item in answers)
     if as_json:
         typer.echo(json.dumps(answers, indent=2))
@@ -61,7 +64,9 @@ def _tested(file: CaseFile, manifest: Path | None, policy: Path | None, profile:
     results = file.run(declared, rules, checked(profile or file.profile))
     missing = unknown_rules(formulas, (item.expected for item in results), REMEDIES)
     problems = [f"no rule is called {rule!r}, so a case that names it tests nothing" for rule in missing]
+    idle: list[str] = []
     if own is not None:
+        idle = undecided(formulas, results)
         held = negative_tests(formulas, results)
         permits = [item.rule.id for item in formulas if item.rule.decision != "deny"]
         problems += [
@@ -69,7 +74,7 @@ def _tested(file: CaseFile, manifest: Path | None, policy: Path | None, profile:
             for rule in permits
             if rule not in held
         ]
-    return {"file": str(file.path), "cases": [item.to_json() for item in results], "problems": problems}
+    return {"file": str(file.path), "cases": [item.to_json() for item in results], "problems": problems, "idle": idle}
 
 
 def checked(profile: str) -> str:
@@ -91,6 +96,8 @@ def _print(item: dict[str, Any]) -> None:
             say(f"   {problem}")
     for problem in item["problems"]:
         say(f"PROBLEM {problem}")
+    if item["idle"]:
+        say(f"note: no case is decided by {', '.join(item['idle'])}")
     say(f"{item['file']}: {len(item['cases']) - len(failed)} of {len(item['cases'])} cases passed")
 
 

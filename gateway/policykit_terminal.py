@@ -53,6 +53,11 @@ def packaged(name: str) -> str:
     return importlib.resources.files("checkvalve.approvals").joinpath(name).read_text("utf-8")
 
 
+def packaged_path(name: str) -> Path:
+    """Return where a file that ships with the package lies: for files that name others beside them."""
+    return Path(str(importlib.resources.files("checkvalve.approvals").joinpath(name)))
+
+
 def tools_of(path: Path | None) -> Sequence[ToolSchema]:
     """Return the tool schemas in a file; none without a file."""
     return () if path is None else read_tools(read_document(path), str(path))

@@ -161,3 +161,12 @@ def test_the_cases_of_the_documentation_pass(terminal: Terminal, place: World) -
     file.write_text("manifest:" + "".join(line for line in text.splitlines(True) if not line.startswith("policy:")))
     code, out, _ = terminal("policy", "test", file)
     assert code == 0, out
+
+
+def test_a_rule_that_decides_no_case_is_named(terminal: Terminal, place: World) -> None:
+    more = f'{POLICY}\n@id("never-seen")\nforbid (principal, action, resource)'
+    file = cases(place, ALLOWED, STRANGER, NOT_A_READ, policy=more + " when { context.protected };\n")
+    code, out, _ = terminal("policy", "test", file)
+    assert code == 0
+    assert "note: no case is decided by reads, never-seen" in out
+    assert terminal.json("policy", "test", file)[1][0]["idle"] == ["reads", "never-seen"]
