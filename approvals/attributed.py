@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from checkvalve.approvals.endorsements import Endorsement, Mandate
+from checkvalve.approvals.endorsements import Cover, Endorsement, Use
 from checkvalve.approvals.requests import ActionRequest, Leaf
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
 from checkvalve.filters.asking import asks_for, describes, is_destination
@@ -42,6 +42,8 @@ class AttributedLeaf:
     sufficient: bool
     by_user: bool
     covered_by: str = ""  # "endorsement" or "mandate", when one of these answers for it
+    uses: tuple[Use, ...] = ()  # what answers for it, or for the effect
+    delegated: bool = False  # whether a mandate lets the source of this value ask for the effect
 
     @property
     def authority_bearing(self) -> bool:
@@ -63,7 +65,7 @@ def attribute_leaves(
     tool: ToolSpec,
     index: AttributionIndex,
     endorsements: Sequence[Endorsement] = (),
-    mandates: Sequence[Mandate] = (),
+    mandates: Sequence[Cover] = (),
     references: Mapping[str, Sequence[Field]] = MappingProxyType({}),
 ) -> Iterator[AttributedLeaf]:
     """Attribute every scalar argument of ``request``; absent ones (null) carry nothing and are left out.
@@ -81,8 +83,12 @@ def attribute_leaves(
         sufficient = (
             by_user or _is_safe(leaf, spec, index) or any(in_field(origin, spec) for origin in attribution.origins)
         )
-        covered = "" if sufficient else _cover(attribution, spec.role, tool, endorsements, mandates)
-        yield AttributedLeaf(leaf, spec, attribution, sufficient or bool(covered), by_user, covered)
+        cover = None if sufficient else _cover(attribution, spec.role, tool, endorsements, mandates)
+        asks = _delegation(attribution, spec.role, tool, mandates)
+        uses = tuple(item.use for item in (cover, asks) if item is not None)
+        covered = uses[0].kind if cover else ""
+        good = sufficient or cover is not None
+        yield AttributedLeaf(leaf, spec, attribution, good, by_user, covered, uses=uses, delegated=asks is not None)
 
 
 def _data_keys(request: ActionRequest, tool: ToolSpec) -> Iterator[Leaf]:
@@ -128,11 +134,17 @@ def _cover(
     role: Role,
     tool: ToolSpec,
     endorsements: Sequence[Endorsement],
-    mandates: Sequence[Mandate],
-) -> str:
-    if any(item.covers(attribution, role, tool.name) for item in endorsements):
-        return "endorsement"
-    return "mandate" if any(item.covers(attribution, role, tool.name) for item in mandates) else ""
+    mandates: Sequence[Cover],
+) -> Cover | None:
+    """Return the first endorsement, or else the first mandate, that answers for a value."""
+    given: tuple[Cover, ...] = (*endorsements, *mandates)
+    return next((item for item in given if item.covers(attribution, role, tool.name)), None)
+
+
+def _delegation(attribution: Attribution, role: Role, tool: ToolSpec, mandates: Sequence[Cover]) -> Cover | None:
+    """Return the mandate that lets the source of a value ask for the effect, which the user described."""
+    given = (item for item in mandates if item.delegates)
+    return next((item for item in given if item.covers(attribution, role, tool.name)), None)
 
 
 def said_so(origin: Origin, spec: ArgumentSpec, tool: ToolSpec, words_in_force: str = "") -> bool:

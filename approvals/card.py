@@ -19,6 +19,7 @@ from rich.text import Text
 
 from checkvalve.approvals.audit import Event
 from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.moves import OBSERVE, Grant
 from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.records import Proposal, State
@@ -69,6 +70,9 @@ def card(  # each is a part of the card
     parts += [_facts(proposal, grant), Text("Arguments", style="bold"), *_arguments(proposal, full=full)]
     if proposal.endorsable and proposal.state is State.PENDING:
         parts += [Text("A yes also accepts, for the rest of this task", style="bold"), *_offers(proposal, full=full)]
+    if (offer := proposal.decision.get("mandate")) is not None and proposal.state is State.PENDING:
+        parts += [Text("A mandate for the source would have made the question unnecessary", style="bold")]
+        parts += [_mandate(offer, proposal)]
     if outcome.result is not None or outcome.error is not None:
         parts += [Text("Result (untrusted content)", style="bold"), _result(outcome, unpack, full=full)]
     if events:
@@ -173,6 +177,12 @@ def _offers(proposal: Proposal, *, full: bool) -> Iterator[RenderableType]:
         yield Text(block(offer["value"], full=full), overflow="fold")
         where = Text.assemble(safe(f"as {offer['role']}, from "), safe(offer["source"], "bold red"), overflow="fold")
         yield Padding(where, _INDENT)
+
+
+def _mandate(offer: JSON, proposal: Proposal) -> RenderableType:
+    said = Mandate.from_json(offer).in_words()
+    command = f"checkvalve mandates grant --offered {proposal.id[:SHORT_ID]}"
+    return Padding(Group(safe(said), Text(command, style="dim")), _INDENT)
 
 
 def _result(outcome: Outcome, unpack: Callable[[JSON], str], *, full: bool) -> Text:

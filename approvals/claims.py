@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import attempts, moves
+from checkvalve.approvals import attempts, moves, uses
 from checkvalve.approvals.attempts import Attempt
 from checkvalve.approvals.clock import micros
 from checkvalve.approvals.errors import ConflictError, OutcomeUnknownError, StoreCorruptError, StoreError
@@ -94,6 +94,9 @@ class Claims:
         _RUNNING.add(owner)
         try:
             with self._queue.store.write() as connection:
+                if proposal.mode != moves.OBSERVE and not uses.still_given(connection, proposal, at=now):
+                    _RUNNING.discard(owner)
+                    return self._withdrawn(connection, proposal, now)
                 attempt = attempts.claim(connection, proposal, owner=owner, at=now, lease_until=until, step=self._step)
         except BaseException as error:
             _RUNNING.discard(owner)
@@ -101,6 +104,14 @@ class Claims:
                 return self.look(proposal.id)
             raise
         return Claim(proposal, attempt)
+
+    @staticmethod
+    def _withdrawn(connection: sa.Connection, proposal: Proposal, now: int) -> Outcome:
+        """Void a permit whose mandate or endorsement has ended since; a retry of a read has none left."""
+        if proposal.state is not State.APPROVED:
+            return Outcome(proposal)
+        void = moves.move(connection, proposal, State.INVALIDATED, at=now, by="gateway", code="withdrawn")
+        return Outcome(void)
 
     def record(self, claim: Claim, ending: Ending) -> Proposal:
         """Do step 6.

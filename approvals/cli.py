@@ -17,6 +17,7 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.card import as_text, card, digest_hex
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.flood import MAX_MORE
 from checkvalve.approvals.moves import OBSERVE, conflict
 from checkvalve.approvals.queue import MIN_DIGEST, Queue, match_digest
 from checkvalve.approvals.records import Proposal, State
@@ -35,6 +36,7 @@ from checkvalve.approvals.terminal import (
     opened,
     print_all,
     prove,
+    say_paused,
     stop,
 )
 from checkvalve.filters.strictjson import JSON
@@ -56,6 +58,7 @@ def approvals_app(
     app = typer.Typer(help="See and decide the calls that wait for a person.", no_args_is_help=True)
     _add_looking(app, open_queue, unpack)
     _add_deciding(app, open_queue, unpack)
+    _add_going_on(app, open_queue)
     app.add_typer(reviewer_app(open_queue, make_queue or open_queue), name="reviewer")
     return app
 
@@ -84,6 +87,7 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Call
             what = "nothing waits" if states == [State.PENDING] else "there is no such call"
             where = f"{what} in {queue.store.address} (another one: --config or CHECKVALVE_DATABASE_URL)"
             print_all(found, queue.clock(), as_json=as_json, empty=where, verdicts=everything or observed)
+            say_paused(queue, as_json=as_json)
 
     @app.command()
     def unknown(*, as_json: AsJson = False) -> None:
@@ -186,6 +190,23 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Cal
             reviewer = prove(context, queue, token, token_file)
             settled = queue.settle(proposal.id, reviewer, done=done, note=note)
             console().print(f"{settled.state.value} by {reviewer.name}")
+
+
+def _add_going_on(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
+    @app.command("resume")
+    def resume(
+        context: typer.Context,
+        thread: Annotated[str, typer.Argument(help="The thread of the paused task.")],
+        *,
+        more: Annotated[int, typer.Option(help="How many further questions it may ask.", min=0, max=MAX_MORE)] = 5,
+        token: Token = None,
+        token_file: TokenFile = None,
+    ) -> None:
+        """Let a task go on that was paused because it asked too many questions."""
+        with opened(open_queue) as queue:
+            reviewer = prove(context, queue, token, token_file)
+            queue.let_go_on(thread, reviewer, more=more)
+            console().print(f"the task goes on, and may ask {more} more questions; so says {reviewer.name}")
 
 
 def _show(queue: Queue, proposal: Proposal, unpack: Callable[[JSON], str], *, full: bool) -> None:

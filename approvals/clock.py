@@ -24,6 +24,11 @@ def micros(span: timedelta) -> int:
     return span // _MICROSECOND
 
 
+def micros_of(when: datetime) -> int:
+    """Return a moment with a zone in microseconds since 1970."""
+    return (when - _EPOCH) // _MICROSECOND
+
+
 def to_the_second(moment: int) -> str:
     """Return ``moment`` for people: RFC 3339 in UTC without decimals."""
     return (_EPOCH + timedelta(microseconds=moment)).strftime("%Y-%m-%dT%H:%M:%SZ")

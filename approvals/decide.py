@@ -23,10 +23,13 @@ from checkvalve.approvals.arguments import ill_typed
 from checkvalve.approvals.attributed import AttributedLeaf, attribute_leaves
 from checkvalve.approvals.command_facts import command_facts
 from checkvalve.approvals.detectors import BUILT_IN, Detector, tighten
-from checkvalve.approvals.endorsements import Endorsement, Mandate, endorsable
+from checkvalve.approvals.endorsements import Endorsement, Mandate, Use, endorsable
 from checkvalve.approvals.facts import PROFILES, compute
+from checkvalve.approvals.mandate_offer import offer
+from checkvalve.approvals.mandated import Granted, bind, uses_of
 from checkvalve.approvals.manifest import manifest_digest
 from checkvalve.approvals.policy import Policy, PolicyAnswer
+from checkvalve.approvals.reads import Reads
 from checkvalve.approvals.reasons import remedy_for
 from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
@@ -48,8 +51,9 @@ class DecisionContext:
 
     ``done`` holds the :func:`effect_key` of every effect this task has had or may still have; ``protected`` adds the
     gateway's own paths and hosts; ``references`` are the stored fields that were put in for references, by dotted
-    path; ``isolated`` says that the model that proposes sees references and no content; ``written`` names the sources
-    that are answers of a model, such as a sub-agent's; ``sandbox`` says that one is configured for code.
+    path; ``reads`` are the calls that a mandate's source is compared with; ``isolated`` says that the model that
+    proposes sees references and no content; ``written`` names the sources that are answers of a model, such as a
+    sub-agent's; ``sandbox`` says that one is configured for code.
     """
 
     manifest: Manifest
@@ -57,10 +61,12 @@ class DecisionContext:
     index: AttributionIndex
     profile: str = "strict"
     endorsements: Sequence[Endorsement] = ()
-    mandates: Sequence[Mandate] = ()
+    mandates: Sequence[Mandate | Granted] = ()
+    reads: Reads | None = None
     requester: str = ""
     calls_so_far: Mapping[str, int] = field(default_factory=dict)
     questions_so_far: int = 0
+    max_questions: int = MAX_QUESTIONS
     done: Collection[str] = ()
     isolated: bool = False
     written: Collection[str] = ()
@@ -95,7 +101,12 @@ class ArgumentReport:
 
 @dataclass(frozen=True)
 class Decision:
-    """A verdict with everything it rests on. ``endorsable`` is what a person would accept by saying yes."""
+    """A verdict with everything it rests on.
+
+    ``endorsable`` is what a person would accept by saying yes; ``uses`` are the endorsements and mandates that an
+    ``allow`` relies on; ``mandate`` is one that would have made the question unnecessary, where the user's words named
+    the source.
+    """
 
     verdict: Verdict
     rules: tuple[str, ...] = ()
@@ -106,6 +117,8 @@ class Decision:
     schema_digest: str | None = None
     profile: str = "strict"
     endorsable: tuple[Endorsement, ...] = ()
+    uses: tuple[Use, ...] = ()
+    mandate: Mandate | None = None
 
     def to_json(self) -> dict[str, object]:
         """Return the published form: verdict, rule, reason, remedy, arguments, and the evidence behind them."""
@@ -122,6 +135,7 @@ class Decision:
             "manifest_digest": self.manifest_digest,
             "schema_digest": self.schema_digest,
             "profile": self.profile,
+            **({"mandate": self.mandate.to_json()} if self.mandate else {}),
         }
 
 
@@ -141,9 +155,8 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
     if wrong := ill_typed(request, spec):
         return _refuse(wrong, context)
     # 3.
-    leaves = list(
-        attribute_leaves(request, spec, context.index, context.endorsements, context.mandates, context.references)
-    )
+    mandates = bind(context.mandates, request, spec, context.index, context.reads)
+    leaves = list(attribute_leaves(request, spec, context.index, context.endorsements, mandates, context.references))
     # 4.
     facts = compute(
         spec,
@@ -165,7 +178,7 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
     verdict = tighten(_verdict(answer), context.detectors, request, leaves)
     if isinstance(verdict, Review) and not context.index.user_text():
         verdict = Review(verdict.rule, "no-user-words", remedy_for("no-user-words"))
-    if isinstance(verdict, Review) and context.questions_so_far >= MAX_QUESTIONS:
+    if isinstance(verdict, Review) and context.questions_so_far >= context.max_questions:
         verdict = Deny("queue-flooded", "queue-flooded", remedy_for("queue-flooded"))
     # 7.
     return Decision(
@@ -178,6 +191,8 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
         schema_digest=spec.schema_digest,
         profile=context.profile,
         endorsable=_endorsable(verdict, leaves, spec),
+        uses=uses_of([use for item in leaves for use in item.uses]) if isinstance(verdict, Allow) else (),
+        mandate=offer(leaves, spec, context.reads, context.index) if isinstance(verdict, Review) else None,
     )
 
 

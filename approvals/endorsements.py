@@ -1,19 +1,50 @@
-"""What a person accepted beforehand: endorsements of data, and mandates for a source.
+"""What a person accepted: endorsements of data, and what a call may rely on instead of the user's words.
 
-Guarantees: an endorsement covers exactly one value from one source in one role for one tool; a mandate covers named
-roles of one tool from one source, within its limit. Neither says anything about who may read the data.
+Guarantees: an endorsement covers exactly one value from one source in one role for one tool. It says nothing of who may
+read the data. Mandates, which cover a source ahead of time, are in ``mandates``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final, Protocol
 
+from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.toolspec import Role, ToolSpec
 from checkvalve.filters.origins import Attribution
 from checkvalve.filters.values import canonical
 
-NO_SOURCE = "none"
+NO_SOURCE: Final = "none"
 """The source of a value that stands nowhere: the model made it up, and a person accepted it all the same."""
+KEY: Final = ("value", "source", "role", "tool", "kind")
+"""What makes an endorsement the one it is, inside its thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a call relied on: an ``endorsement`` or a ``mandate`` by its id, and how much of a mandate it uses up.
+
+    ``amount`` is a plain decimal, empty where nothing is counted.
+    """
+
+    kind: str
+    id: str
+    amount: str = ""
+
+
+class Cover(Protocol):
+    """Something that answers for values beside the user's words."""
+
+    @property
+    def use(self) -> Use:
+        """Return what a call that relies on it uses up."""
+
+    @property
+    def delegates(self) -> bool:
+        """Say whether it also answers for the effect, which the user's words need not ask for then."""
+
+    def covers(self, attribution: Attribution, role: Role, tool: str) -> bool:
+        """Say whether it answers for a value that is about to be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +56,21 @@ class Endorsement:
     role: str
     tool: str
     kind: str = "text"
+    id: str = field(default="", compare=False)
+
+    @property
+    def use(self) -> Use:
+        """What a call that relies on it uses: it is counted, and never used up."""
+        return Use("endorsement", self.id)
+
+    @property
+    def delegates(self) -> bool:
+        """Say no: data was accepted, and no effect."""
+        return False
+
+    def to_json(self) -> dict[str, str]:
+        """Return its key."""
+        return {name: getattr(self, name) for name in KEY}
 
     def covers(self, attribution: Attribution, role: Role, tool: str) -> bool:
         """Say whether this endorsement answers for a value that is about to be used."""
@@ -39,36 +85,10 @@ class Endorsement:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Mandate:
-    """The user, ahead of time, lets one source fill named roles of one tool, up to ``max_amount``.
-
-    ``source`` is the name of the tool whose results are meant (``read_file``) or a full source (``tool:read_file/c1``).
-    """
-
-    source: str
-    tool: str
-    roles: tuple[str, ...]
-    max_amount: float | None = None
-
-    def covers(self, attribution: Attribution, role: Role, tool: str) -> bool:
-        """Say whether this mandate lets the value be used in ``role`` of ``tool``."""
-        if self.tool != tool or role not in self.roles:
-            return False
-        if role is Role.AMOUNT and (self.max_amount is None or not _within(attribution.value, self.max_amount)):
-            return False
-        return any(
-            self.source in {origin.source, origin.source.removeprefix("tool:").partition("/")[0]}
-            for origin in attribution.origins
-        )
-
-
-def _within(value: str, bound: float) -> bool:
-    number = canonical("number", value)
-    return number is not None and 0 <= float(number) <= bound
-
-
 def endorsable(attribution: Attribution, role: Role, spec: ToolSpec) -> Endorsement:
     """Return the endorsement a person would give by accepting this value: bound to the first place it came from."""
     source = attribution.origins[0].source if attribution.origins else NO_SOURCE
     return Endorsement(attribution.value, source, role.value, spec.name, attribution.kind)
+
+
+__all__ = ["KEY", "NO_SOURCE", "Cover", "Endorsement", "Mandate", "Use", "endorsable"]

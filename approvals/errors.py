@@ -47,6 +47,14 @@ class PolicyError(ConfigError):
     """The Cedar policy or its schema cannot be used; ``field`` is the rule's ``@id`` where one is known."""
 
 
+class MandateError(ApprovalError):
+    """A mandate cannot be what it says; nothing was granted."""
+
+
+class MandateSpentError(ApprovalError):
+    """What a mandate allows was used up, or the mandate ended, after the call was decided: decide it again."""
+
+
 class StoreError(ApprovalError):
     """The store cannot do its work; nothing was executed."""
 

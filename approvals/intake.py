@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, endorsing, moves
+from checkvalve.approvals import audit, endorsing, flood, moves, uses
 from checkvalve.approvals.canonical import canonical, digest
 from checkvalve.approvals.clock import Clock, micros, rfc3339
 from checkvalve.approvals.decide import Decision
@@ -48,10 +48,11 @@ class Intake:
         3. A question beyond the thread's open ones is denied as flooding.
         4. Allow → approved with a grant by the rule; Review → pending; Deny → denied. In observe mode everything is
            approved with a grant by ``observe``, and the record says so.
-        5. Row, event and grant are committed together.
+        5. Row, event, grant, and what the call uses up of mandates are committed together.
 
         Raises:
             QueueError: the call has no thread or no call id, so it could not be told from another one.
+            MandateSpentError: what an allowed call relied on is not there any more; nothing was recorded.
         """
         if not request.thread or not request.call_id:
             raise QueueError("a call without thread and call id cannot be recorded", remedy="let the gateway give both")
@@ -96,6 +97,9 @@ class Intake:
         audit.append(connection, at=now, kind="proposal.recorded", subject=known, body=body)
         if state is State.APPROVED:
             moves.issue_grant(connection, proposal, by=by, at=now, execute_by=until)
+            uses.spend(connection, proposal, decision.uses, at=now)
+        elif proposal.rule == FLOODED.rule and decision.verdict == verdict:
+            flood.pause(connection, request.thread, at=now)
         return proposal
 
     @staticmethod

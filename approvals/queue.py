@@ -12,12 +12,15 @@ from typing import Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, endorsing, moves
+from checkvalve.approvals import audit, endorsing, flood, moves
 from checkvalve.approvals.clock import Clock, micros, system_clock
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.errors import ConflictError, DigestError, NotAllowedError
 from checkvalve.approvals.intake import Intake
+from checkvalve.approvals.mandate_entry import MandateEntry
+from checkvalve.approvals.mandate_store import Mandates
+from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.people import is_usable, same_person
 from checkvalve.approvals.records import Proposal, State, from_row
 from checkvalve.approvals.render import short
@@ -33,12 +36,15 @@ DECIDE_WITHIN: Final = timedelta(hours=24)
 """How long a question stays open: a person away for a day finds it expired, not an agent acting on old facts."""
 EXECUTE_WITHIN: Final = timedelta(hours=1)
 """How long a permit stays good: the world that was looked at should still be the one acted on."""
+ENDORSED_FOR: Final = timedelta(days=7)
+"""How long accepted data stays accepted in its task: longer than any task, shorter than people's memory of it."""
 MIN_DIGEST: Final = 6
 """Hexadecimal characters of the digest a reviewer gives: enough to know the card was read, few enough to type."""
 _HEX: Final = frozenset("0123456789abcdef")
 
 
 Endorsements: TypeAlias = list[Endorsement]  # inside the class, `list` is the method
+Floods: TypeAlias = list[flood.Flood]
 
 
 class Queue:
@@ -51,13 +57,21 @@ class Queue:
         *,
         decide_within: timedelta = DECIDE_WITHIN,
         execute_within: timedelta = EXECUTE_WITHIN,
+        endorsed_for: timedelta = ENDORSED_FOR,
         single_user: bool = False,
+        tenant: str = "",
     ) -> None:
-        """``single_user`` lets people approve what they asked for themselves; every record of it says so."""
+        """``single_user`` lets people approve what they asked for themselves; every record of it says so.
+
+        ``tenant`` tells apart gateways that share a store: mandates of one are none of another's.
+        """
         self.store = store
         self.clock = clock
         self.reviewers = Reviewers(store, clock)
+        self.endorsed = endorsing.Endorsements(store, clock)
+        self.mandates = Mandates(store, clock, tenant=tenant)
         self._execute_within = micros(execute_within)
+        self._endorsed_for = micros(endorsed_for)
         self._single_user = single_user
         self._intake = Intake(store, clock, decide_within=micros(decide_within), execute_within=self._execute_within)
 
@@ -162,7 +176,7 @@ class Queue:
             )
             moves.issue_grant(connection, approved, by=by, at=now, execute_by=until)
             if endorse:
-                endorsing.store(connection, approved, by=by, at=now)
+                endorsing.store(connection, approved, by=by, at=now, expires_at=now + self._endorsed_for)
         return approved
 
     def _is_own(self, proposal: Proposal, reviewer: Reviewer) -> bool:
@@ -219,9 +233,51 @@ class Queue:
             audit.append(connection, at=self.clock(), kind="call.refused", body=body)
 
     def endorsements(self, thread: str) -> Endorsements:
-        """Return the data that people accepted in this thread: the same is not asked twice."""
+        """Return the data that people accepted in this thread and that still counts: the same is not asked twice."""
         with self.store.read() as connection:
-            return endorsing.read(connection, thread)
+            return endorsing.read(connection, thread, self.clock())
+
+    def revoke_endorsement(self, name: str, reviewer: Reviewer) -> endorsing.Endorsed:
+        """Take accepted data back; see :meth:`endorsing.Endorsements.revoke`."""
+        with self.store.write() as connection:
+            self.reviewers.require(connection, reviewer)
+            return self.endorsed.revoke(connection, name, by=f"reviewer:{reviewer.name}")
+
+    def grant_mandate(self, mandate: Mandate, reviewer: Reviewer, *, thread: str, requester: str) -> MandateEntry:
+        """Let a person with a credential grant a mandate for somebody's task; see :meth:`Mandates.grant`."""
+        with self.store.write() as connection:
+            self.reviewers.require(connection, reviewer)
+            by = f"reviewer:{reviewer.name}"
+            return self.mandates.grant_in(connection, mandate, thread=thread, requester=requester, by=by)
+
+    def revoke_mandate(self, name: str, reviewer: Reviewer) -> MandateEntry:
+        """Take a mandate back; see :meth:`Mandates.revoke`."""
+        with self.store.write() as connection:
+            self.reviewers.require(connection, reviewer)
+            return self.mandates.revoke(connection, name, by=f"reviewer:{reviewer.name}")
+
+    def flood(self, thread: str) -> flood.Flood:
+        """Say whether the task of a thread is paused for asking too much, and what more it may ask."""
+        with self.store.read() as connection:
+            return flood.standing(connection, thread)
+
+    def paused(self) -> Floods:
+        """Return every task that is paused for asking too much."""
+        with self.store.read() as connection:
+            return flood.all_paused(connection)
+
+    def let_go_on(self, thread: str, reviewer: Reviewer, *, more: int) -> None:
+        """Let a paused task go on and ask ``more`` further questions.
+
+        Raises:
+            ConflictError: it is not paused, or that is no number of questions.
+        """
+        with self.store.write() as connection:
+            self.reviewers.require(connection, reviewer)
+            if not flood.standing(connection, thread).paused or not 0 <= more <= flood.MAX_MORE:
+                raise ConflictError("this task is not paused", remedy="list those that are: checkvalve approvals list")
+            by = f"reviewer:{reviewer.name}"
+            flood.let_go_on(connection, thread, by=by, more=more, at=self.clock())
 
 
 def match_digest(proposal: Proposal, prefix: str) -> None:

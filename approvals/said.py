@@ -43,13 +43,16 @@ class Seen:
     granted_at: int = 0
     execute_by: str | None = None
     attempt: dict[str, Any] | None = None
-    endorsed: dict[tuple[str, ...], tuple[str, int]] = field(default_factory=dict)
+    endorsed: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
+    mandate: dict[str, Any] | None = None
+    used: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)  # by item and the call that used it
     reviewers: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     disabled: dict[str, int] = field(default_factory=dict)
 
     def has(self, what: str) -> bool:
         """Say whether there is such a row: a ``proposal``, its ``permit`` or its ``attempt``."""
-        return {"permit": bool(self.granted_by), "attempt": self.attempt is not None}.get(what, True)
+        there = {"proposal": bool(self.state), "permit": bool(self.granted_by), "attempt": self.attempt is not None}
+        return there[what]
 
     def note(self, kind: str, body: Mapping[str, Any], at: int) -> None:
         """Take in one event."""
@@ -63,8 +66,10 @@ class Seen:
             self.attempt = {**told, "started_at": at, "finished_at": None, "result": None, "error": None}
         elif kind == "attempt.late" and body.get("kept", False):
             self._note_end(body, at)
-        elif kind == "endorsement.stored":
-            self.endorsed[tuple(str(body.get(name)) for name in ENDORSEMENT)] = (str(body.get("by")), at)
+        elif kind.startswith("endorsement."):
+            self._note_endorsement(kind, body, at)
+        elif kind.startswith("mandate."):
+            self._note_mandate(kind, body, at)
         elif kind == "reviewer.added":
             self.reviewers[str(body.get("reviewer"))] = (str(body.get("credential")), str(body.get("by")), at)
         elif kind == "reviewer.disabled":
@@ -85,6 +90,30 @@ class Seen:
         self.self_approved = self.self_approved or body.get("self_approved") is True
         if "error" in body:  # the move is an attempt's end
             self._note_end(body, at)
+
+    def _note_endorsement(self, kind: str, body: Mapping[str, Any], at: int) -> None:
+        key = tuple(str(body.get(name)) for name in ENDORSEMENT)
+        if kind == "endorsement.stored":
+            given = {"endorsed_by": str(body.get("by")), "endorsed_at": at, "ended_at": None, "ended_by": ""}
+            deadline = {"expires_at": body["expires_at"]} if "expires_at" in body else {}
+            self.endorsed[key] = {**given, **deadline}
+        elif kind == "endorsement.used":
+            self.used[str(body.get("endorsement")), str(body.get("proposal"))] = ("", at)
+        elif key in self.endorsed:
+            self.endorsed[key] |= {"ended_at": at, "ended_by": str(body.get("by"))}
+
+    def _note_mandate(self, kind: str, body: Mapping[str, Any], at: int) -> None:
+        if kind == "mandate.granted":
+            plain = ("tenant", "thread", "requester", "expires_at", "mandate_digest", "version")
+            told = {name: body.get(name) for name in plain}
+            self.mandate = {**told, "granted_by": body.get("by"), "granted_at": at, "ended_at": None, "ended_by": ""}
+        elif self.mandate is not None:
+            self.torn = self.torn or _number(body.get("version")) != _number(self.mandate["version"]) + 1
+            self.mandate["version"] = body.get("version")
+            if kind == "mandate.used":
+                self.used["", str(body.get("proposal"))] = (str(body.get("amount")), at)
+            else:
+                self.mandate |= {"ended_at": at, "ended_by": str(body.get("by"))}
 
     def _note_end(self, body: Mapping[str, Any], at: int) -> None:
         if self.attempt is None:

@@ -1,7 +1,8 @@
 """Do the tables say what the events say? A row that was edited, planted or removed by hand is found here.
 
-Guarantees: every column of proposals, permits, attempts, endorsements and reviewers is compared with the events, and
-the same comparison is made for one proposal before it is approved, run, or its result handed out. A proposal recorded
+Guarantees: every column of proposals, permits, attempts, endorsements, mandates, their uses and reviewers is compared
+with the events, and the same comparison is made for one proposal before it is approved, run, or its result handed out,
+and for one mandate before a call may rely on it. A proposal recorded
 by an older version has fewer columns in its events; those it has are compared. What it does not cover: the tables
 ``content``, ``history`` and ``leases``, which have no events.
 """
@@ -21,7 +22,7 @@ from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.records import record_digest, stored_digest
 from checkvalve.approvals.reviewers import credential_digest
 from checkvalve.approvals.said import ENDORSEMENT, Seen
-from checkvalve.approvals.tables import attempts, endorsements, grants, proposals, reviewers
+from checkvalve.approvals.tables import attempts, endorsements, grants, mandates, proposals, reviewers, uses
 from checkvalve.filters.errors import HostileInputError
 
 Found = Iterator[tuple[str, str]]
@@ -33,21 +34,23 @@ def check_tables(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
     """Yield a code and a sentence for each row that differs from its events, and for each row that is gone."""
     yield from _check_calls(connection, seen)
     yield from _check_endorsements(connection, seen)
+    yield from _check_mandates(connection, seen)
+    yield from _check_uses(connection, seen)
     yield from _check_reviewers(connection, seen.get("", _NOBODY))
 
 
-def require_recorded(connection: sa.Connection, proposal_id: str) -> None:
-    """Make sure that what the tables hold of one proposal is what its events say.
+def require_recorded(connection: sa.Connection, subject: str) -> None:
+    """Make sure that what the tables hold of one proposal, or one mandate, is what its events say.
 
     Raises:
         StoreCorruptError: something was edited, planted or removed beside the log.
     """
     said = Seen()
-    for event in read_events(connection, subject=proposal_id):
+    for event in read_events(connection, subject=subject):
         said.note(event.kind, body_of(event.body), event.at)
-    seen = {proposal_id: said}
-    for check in (_check_calls, _check_endorsements):
-        for _code, text in check(connection, seen, only=proposal_id):
+    seen = {subject: said}
+    for check in (_check_calls, _check_endorsements, _check_mandates):
+        for _code, text in check(connection, seen, only=subject):
             raise StoreCorruptError(text, remedy="nothing was done; verify the audit log: checkvalve audit verify")
 
 
@@ -140,8 +143,51 @@ def same_endorsement(row: sa.RowMapping, said: Seen) -> bool:
             return False
     except HostileInputError:
         return False
-    key = tuple(str(row[name]) for name in ENDORSEMENT)
-    return said.endorsed.get(key) == (row["endorsed_by"], row["endorsed_at"])
+    told = said.endorsed.get(tuple(str(row[name]) for name in ENDORSEMENT))
+    try:
+        found = {**row, "expires_at": None if row["expires_at"] is None else rfc3339(row["expires_at"])}
+    except (TypeError, ValueError, OverflowError):
+        return False
+    deadline = told is not None and ("expires_at" in told or found["expires_at"] is None)  # an older version had none
+    return told is not None and deadline and all(found[name] == value for name, value in told.items())
+
+
+def _check_mandates(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
+    known = set()
+    for row in _rows(connection, mandates.c.id, only):
+        known.add(row["id"])
+        if not _same_mandate(connection, row, seen.get(row["id"], _NOBODY)):
+            yield "row_differs", f"the mandate {row['id']} is not what its events say"
+    for gone in sorted(name for name, said in seen.items() if name and said.mandate and name not in known):
+        yield "row_missing", f"the mandate {gone} has events and no row"
+
+
+def _same_mandate(connection: sa.Connection, row: sa.RowMapping, said: Seen) -> bool:
+    """Compare a mandate and everything that used it up."""
+    if said.mandate is None or said.torn:
+        return False
+    try:
+        found = {**row, "expires_at": rfc3339(row["expires_at"]), "mandate_digest": digest_bytes(row["body"].encode())}
+    except (TypeError, AttributeError, ValueError, OverflowError):
+        return False
+    query = sa.select(uses).where(uses.c.kind == "mandate", uses.c.item == row["id"])
+    used = {("", use["proposal_id"]): (use["amount"], use["used_at"]) for use in connection.execute(query).mappings()}
+    return used == said.used and all(found[name] == value for name, value in said.mandate.items())
+
+
+def _check_uses(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
+    """Compare the uses of endorsements, and find uses of what nobody gave."""
+    told = {key: value for said in seen.values() if said.mandate is None for key, value in said.used.items()}
+    found = {}
+    for row in _rows(connection, uses.c.proposal_id, ""):
+        if row["kind"] == "mandate" and row["item"] in seen:
+            continue  # compared with its mandate
+        key = (row["item"], row["proposal_id"])
+        found[key] = (row["amount"], row["used_at"])
+        if row["kind"] != "endorsement" or told.get(key) != found[key]:
+            yield "row_differs", f"a use by proposal {row['proposal_id']} is not what the events say"
+    if told.keys() - found.keys():
+        yield "row_missing", "a use of an endorsement is gone"
 
 
 def _check_reviewers(connection: sa.Connection, said: Seen) -> Found:

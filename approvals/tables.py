@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals.columns import Name, Words
 
-SCHEMA_REVISION: Final = "0002"
+SCHEMA_REVISION: Final = "0003"
 """The newest migration. Kept here so that opening an up-to-date database needs no Alembic."""
 
 metadata = sa.MetaData()
@@ -88,7 +88,40 @@ endorsements = sa.Table(
     sa.Column("proposal_id", Name(36), sa.ForeignKey("proposals.id"), nullable=False),
     sa.Column("endorsed_by", Words(), nullable=False),
     sa.Column("endorsed_at", sa.BigInteger, nullable=False),
-    sa.UniqueConstraint("thread", "value_digest", "source", "role", "tool", "kind", name="uq_endorsements_key"),
+    sa.Column("expires_at", sa.BigInteger, nullable=True),  # none: given before endorsements had a deadline
+    sa.Column("ended_at", sa.BigInteger, nullable=True),
+    sa.Column("ended_by", Words(), nullable=False, server_default=""),  # the clock, or who took it back
+    sa.UniqueConstraint(
+        "thread", "value_digest", "source", "role", "tool", "kind", "proposal_id", name="uq_endorsements_given"
+    ),
+)
+
+mandates = sa.Table(
+    "mandates",
+    metadata,
+    sa.Column("id", Name(36), primary_key=True),
+    sa.Column("tenant", Words(), nullable=False),
+    sa.Column("thread", Words(), nullable=False),
+    sa.Column("requester", Words(), nullable=False),
+    sa.Column("body", Words(), nullable=False),  # the mandate as canonical JSON
+    sa.Column("granted_by", Words(), nullable=False),  # host:<requester>, client:<name> or reviewer:<name>
+    sa.Column("granted_at", sa.BigInteger, nullable=False),
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),  # compared and set by whoever uses it up or ends it
+    sa.Column("ended_at", sa.BigInteger, nullable=True),
+    sa.Column("ended_by", Words(), nullable=False),
+    sa.Index("ix_mandates_thread", "thread", "granted_at"),
+)
+
+uses = sa.Table(
+    "uses",
+    metadata,
+    sa.Column("proposal_id", Name(36), sa.ForeignKey("proposals.id"), primary_key=True),
+    sa.Column("kind", Name(16), primary_key=True),  # mandate or endorsement
+    sa.Column("item", Name(36), primary_key=True),
+    sa.Column("amount", Words(), nullable=False),  # a plain decimal, empty where nothing is counted
+    sa.Column("used_at", sa.BigInteger, nullable=False),
+    sa.Index("ix_uses_item", "item"),
 )
 
 reviewers = sa.Table(

@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import ApprovalError, CredentialError, QueueError
 from checkvalve.approvals.lists import queue_table
 from checkvalve.approvals.queue import Queue
@@ -113,3 +114,15 @@ def print_all(found: list[Proposal], now: int, *, as_json: bool, empty: str, ver
         console().print(queue_table(found, now, verdicts=verdicts))
     else:
         console().print(Text(neutralise(empty)), soft_wrap=True)
+
+
+def say_paused(queue: Queue, *, as_json: bool) -> None:
+    """Say which tasks were paused because they asked too much; beside JSON that goes to standard error."""
+    for item in queue.paused():
+        since = to_the_second(item.paused_at or 0)
+        said = f"task {item.thread} is paused since {since}: it asked too many questions, and only reads now"
+        console(stderr=as_json).print(Text(neutralise(said), style="bold red"), soft_wrap=True)
+        look = f"checkvalve approvals list --all --thread {item.thread}"
+        after = f"    look at what it did: {look}\n    then let it go on: checkvalve approvals resume {item.thread}"
+        for line in after.split("\n"):
+            console(stderr=as_json).print(Text(neutralise(line)), soft_wrap=True)

@@ -1,7 +1,7 @@
 """Verifying the log: the chain against itself, against a head kept elsewhere, and the tables against the chain.
 
-What it proves: nothing in the chain was changed, removed, inserted or reordered, and what the tables
-of proposals, permits, attempts, endorsements and reviewers say is what the events say. What it cannot prove: that the
+What it proves: nothing in the chain was changed, removed, inserted or reordered, and what the tables of proposals,
+permits, attempts, endorsements, mandates and reviewers say is what the events say. What it cannot prove: that the
 records are true, or that nobody rewrote the whole chain; for that, keep heads (``audit head``) where the gateway's user
 cannot write, and verify against them. What it does not look at: ``content`` and ``history`` (the words, results and
 labels that a thread was decided from) and ``leases``; no event holds them.
@@ -96,7 +96,7 @@ def verify(store: Store, *, saved: Head | None = None) -> VerifyReport:
     1. Walk the chain: numbers without a gap, each event bound to the one before, each hash as computed.
     2. The head row is the end of the chain.
     3. The saved head lies in the chain.
-    4. Every column of proposals, grants, attempts, endorsements and reviewers is that of the events.
+    4. Every column of proposals, grants, attempts, endorsements, mandates, uses and reviewers is that of the events.
     """
     report = VerifyReport()
     seen: dict[str, Seen] = defaultdict(Seen)

@@ -19,6 +19,9 @@ from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.endorsing import offered
 from checkvalve.approvals.executor import Effect, Executor
+from checkvalve.approvals.flood import Flood
+from checkvalve.approvals.mandate_entry import MandateEntry
+from checkvalve.approvals.mandate_store import Mandates
 from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.policy import Policy
 from checkvalve.approvals.queue import Queue
@@ -35,6 +38,7 @@ Person: TypeAlias = Callable[[Proposal], bool]
 
 _Rows: TypeAlias = list[Proposal]
 _Accepted: TypeAlias = list[Endorsement]
+_Granted: TypeAlias = list[MandateEntry]
 
 
 class MemoryContent(SqlContentStore):
@@ -62,12 +66,24 @@ class MemoryContent(SqlContentStore):
         self._threads.pop(thread, None)
 
 
+class _NoMandates(Mandates):
+    """Nobody grants any here."""
+
+    def __init__(self) -> None:
+        """Keep nothing."""
+
+    def in_force(self, thread: str, requester: str, *, without: str = "", only_used: bool = False) -> _Granted:  # noqa: ARG002  # Mandates' own
+        """Return nothing."""
+        return []
+
+
 class MemoryQueue(Queue):
     """Proposals in memory. A question is answered by ``person`` when it is looked at after it was asked."""
 
     def __init__(self, person: Person, clock: Clock = system_clock) -> None:
         self.clock = clock
         self.store = None  # type: ignore[assignment]  # nothing here is kept
+        self.mandates = _NoMandates()
         self._person = person
         self._rows: dict[str, Proposal] = {}
         self._accepted: dict[str, _Accepted] = defaultdict(list)
@@ -105,6 +121,10 @@ class MemoryQueue(Queue):
     def endorsements(self, thread: str) -> _Accepted:
         """Return what the person has accepted in this thread."""
         return self._accepted[thread]
+
+    def flood(self, thread: str) -> Flood:
+        """Return that no task is paused: the cap on questions holds all the same."""
+        return Flood(thread)
 
     def move(self, row: Proposal, state: State) -> Proposal:
         """Move a proposal on."""

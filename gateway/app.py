@@ -65,6 +65,7 @@ class Gateway:
             mode=self.settings.mode,
             profile=self.settings.profile,
             protected=self.protected,
+            max_questions=self.settings.max_questions,
             sandbox=self.settings.sandbox != "off",
         )
 
@@ -98,7 +99,9 @@ def open_queue(settings: Settings, *, create: bool = True) -> Queue:
         Store.open(settings.database_url, create=create),
         decide_within=timedelta(seconds=settings.decide_within),
         execute_within=timedelta(seconds=settings.execute_within),
+        endorsed_for=timedelta(seconds=settings.endorsed_for),
         single_user=settings.single_user,
+        tenant=settings.tenant,
     )
 
 

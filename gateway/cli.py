@@ -19,7 +19,9 @@ from typer.core import TyperGroup
 
 from checkvalve.approvals.audit_command import audit_app
 from checkvalve.approvals.cli import approvals_app
+from checkvalve.approvals.endorsement_command import endorsements_app
 from checkvalve.approvals.errors import ApprovalError
+from checkvalve.approvals.mandate_command import mandates_app
 from checkvalve.approvals.manifest import load_manifest, manifest_digest, manifest_schema
 from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.queue import Queue
@@ -210,6 +212,8 @@ def run(command: Callable[[], object]) -> int:
 
 
 app.add_typer(approvals_app(_existing, _queue, unpack=_result_text), name="approvals")
+app.add_typer(mandates_app(_existing), name="mandates")
+app.add_typer(endorsements_app(_existing), name="endorsements")
 app.add_typer(audit_app(_store), name="audit")
 decide_command.register(app)
 policykit_command.register(_policy, _loaded)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from checkvalve.approvals.errors import ApprovalError
+from checkvalve.approvals.mandates import Mandate
 from checkvalve.gateway import replies, runs
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.messages import as_message, beside_text, mark_of, text_of, values_of
@@ -33,18 +35,41 @@ _INSERTED: Final = "lc_source"  # how LangChain marks messages that middleware w
 class Conversation:
     """Knows how to read the messages of one agent."""
 
-    def __init__(self, gateway: Gateway, user_words: UserWords, system_prompt: str, requester: str) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        user_words: UserWords,
+        system_prompt: str,
+        requester: str,
+        mandates: Sequence[Mandate] = (),
+    ) -> None:
+        self._mandates = tuple(mandates)
         self._gateway = gateway
         self._user_words = user_words
         self._system_prompt = system_prompt
         self._requester = requester
 
     def session(self, thread: str) -> GuardSession:
-        """Return the session of ``thread``, with the deployer's instructions taken in."""
+        """Return the session of ``thread``, with the deployer's instructions and mandates taken in."""
         session = self._gateway.session(thread, self._requester)
         if self._system_prompt:
             session.system_words(self._system_prompt, key="system")
+        self.grant(session, self._mandates)
         return session
+
+    def grant(self, session: GuardSession, given: object) -> None:
+        """Take in mandates of the host; one that cannot be granted is as good as none, and the log says so.
+
+        Only :class:`Mandate` values count: a text, a dictionary or anything else may have been written by a model.
+        """
+        listed = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else []
+        mandates = [item for item in listed if isinstance(item, Mandate)]
+        if len(mandates) != len(listed) or (given and not listed):
+            get_logger().warning("something that is no Mandate was left out", remedy="build it with Mandate(...)")
+        try:
+            session.grant(mandates)
+        except ApprovalError as error:
+            get_logger().error("a mandate was not granted", error=type(error).__name__, remedy=error.remedy)
 
     def running(self) -> AbstractContextManager[None]:
         """Return the context in which a tool of this agent runs."""

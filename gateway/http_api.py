@@ -10,24 +10,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, Final, TypeAlias, cast
+from typing import Annotated, Any, Final, cast
 
-from fastapi import APIRouter, Depends, FastAPI, Header, Path, Request, Response
+from fastapi import APIRouter, FastAPI, Header, Request, Response
 from fastapi.responses import StreamingResponse
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from checkvalve.gateway import http_mandates
 from checkvalve.gateway.app import Gateway
-from checkvalve.gateway.http_problems import Bounds, Problem, add_handlers, problem_schema
-from checkvalve.gateway.http_runs import MAX_STREAMS, NAME, NewMessage, NewRun, RunServer, RunView
-from checkvalve.gateway.http_tokens import ApiTokens, Client
+from checkvalve.gateway.http_access import PROBLEMS, Anybody, Looker, Runner, Server, Thread
+from checkvalve.gateway.http_problems import Bounds, Problem, add_handlers
+from checkvalve.gateway.http_runs import MAX_STREAMS, NewMessage, NewRun, RunServer, RunView
+from checkvalve.gateway.http_tokens import ApiTokens
 from checkvalve.gateway.run_log import OVER, RunLog
 from checkvalve.gateway.worker import Worker
 from checkvalve.graphs.runs import Pipeline
-
-_BEARER: Final = HTTPBearer(auto_error=False, description="a token of `checkvalve token add`")
-_PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
-    code: problem_schema() for code in (400, 401, 403, 404, 409, 413, 415, 422, 503)
-}
 
 _MAX_DIGITS: Final = 15  # of an event's number: every database can hold and compare it
 
@@ -57,39 +53,10 @@ def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastA
     app.state.server = RunServer(gateway, pipeline, log, worker)
     app.state.tokens = tokens
     app.include_router(router)
+    app.include_router(http_mandates.router)
     add_handlers(app)
     app.add_middleware(Bounds)
     return app
-
-
-def _server(request: Request) -> RunServer:
-    return cast(RunServer, request.app.state.server)
-
-
-def _client(request: Request, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]) -> Client:
-    if given is None:
-        raise Problem(401, "not_authenticated", "a token is needed", "send Authorization: Bearer TOKEN")
-    return cast(ApiTokens, request.app.state.tokens).authenticate(given.credentials)
-
-
-def _runner(found: Annotated[Client, Depends(_client)]) -> Client:
-    return _scoped(found, "run")
-
-
-def _looker(found: Annotated[Client, Depends(_client)]) -> Client:
-    return _scoped(found, "read")
-
-
-def _scoped(client: Client, scope: str) -> Client:
-    if scope not in client.scopes:
-        raise Problem(403, "not_allowed", f"this token lacks the scope {scope}", "use a token that has it")
-    return client
-
-
-Server: TypeAlias = Annotated[RunServer, Depends(_server)]
-Runner: TypeAlias = Annotated[Client, Depends(_runner)]
-Looker: TypeAlias = Annotated[Client, Depends(_looker)]
-Thread: TypeAlias = Annotated[str, Path(pattern=NAME)]
 
 
 @router.get("/healthz")
@@ -99,12 +66,12 @@ def healthz() -> dict[str, str]:
 
 
 @router.get("/openapi.json", include_in_schema=False)
-def describe(request: Request, _client: Annotated[Client, Depends(_client)]) -> dict[str, Any]:
+def describe(request: Request, _client: Anybody) -> dict[str, Any]:
     """Describe the API, to whoever has a token."""
     return cast(FastAPI, request.app).openapi()
 
 
-@router.post("/runs", status_code=202, responses=_PROBLEMS)
+@router.post("/runs", status_code=202, responses=PROBLEMS)
 def start(body: NewRun, server: Server, client: Runner, response: Response) -> RunView:
     """Start a run. It goes on in the background; look at it, or watch its events."""
     thread = server.begin(body, client)
@@ -112,13 +79,13 @@ def start(body: NewRun, server: Server, client: Runner, response: Response) -> R
     return server.view(server.own(thread, client))
 
 
-@router.get("/runs/{thread}", responses=_PROBLEMS)
+@router.get("/runs/{thread}", responses=PROBLEMS)
 def look(thread: Thread, server: Server, client: Looker) -> RunView:
     """Say how a run stands."""
     return server.view(server.own(thread, client))
 
 
-@router.post("/runs/{thread}/resume", status_code=202, responses=_PROBLEMS)
+@router.post("/runs/{thread}/resume", status_code=202, responses=PROBLEMS)
 def resume(thread: Thread, server: Server, client: Runner) -> RunView:
     """Let a run go on that waits or failed. Where nothing was decided, nothing happens."""
     server.own(thread, client)
@@ -126,7 +93,7 @@ def resume(thread: Thread, server: Server, client: Runner) -> RunView:
     return server.view(server.own(thread, client))
 
 
-@router.post("/runs/{thread}/messages", status_code=202, responses=_PROBLEMS)
+@router.post("/runs/{thread}/messages", status_code=202, responses=PROBLEMS)
 def say(thread: Thread, body: NewMessage, server: Server, client: Runner) -> RunView:
     """Say more. While a call waits, the settings decide whether it is kept or takes the call back."""
     server.own(thread, client)
@@ -134,7 +101,7 @@ def say(thread: Thread, body: NewMessage, server: Server, client: Runner) -> Run
     return server.view(server.own(thread, client))
 
 
-@router.get("/runs/{thread}/events", responses=_PROBLEMS)
+@router.get("/runs/{thread}/events", responses=PROBLEMS)
 def watch(
     request: Request,
     thread: Thread,

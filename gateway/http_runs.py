@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import uuid4
@@ -16,6 +16,11 @@ from uuid import uuid4
 from pydantic import BaseModel, ConfigDict, Field
 
 from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.errors import MandateError
+from checkvalve.approvals.mandate_entry import MandateEntry
+from checkvalve.approvals.mandate_file import MAX_MANDATES
+from checkvalve.approvals.mandates import MAX_CALLS, MAX_TEXT, Mandate
+from checkvalve.approvals.toolspec import Effect, Role
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.http_problems import Problem
 from checkvalve.gateway.http_tokens import Client
@@ -38,12 +43,40 @@ class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class NewMandate(_Body):
+    """What the user lets a source do in one run, ahead of time; see docs/mandates.md."""
+
+    source: str = Field(min_length=1, max_length=MAX_TEXT, description="read_file, or read_file(path=bill.txt)")
+    tool: str = Field("", max_length=MAX_TEXT, description="the tool that may be filled; or give effect")
+    effect: Effect | None = None
+    roles: list[Role] = Field(min_length=1, max_length=len(Role))
+    max_amount: str | float | None = Field(None, description="of one call; digits, such as 99.50")
+    max_total: str | float | None = Field(None, description="of all calls; max_amount when not given")
+    max_calls: int = Field(1, ge=1, le=MAX_CALLS)
+    values: dict[str, list[str]] = Field(default_factory=dict, description="the only values an argument may have")
+    hosts: list[str] = Field(default_factory=list, description="the only hosts a destination may be at")
+    delegates: str = Field("", max_length=MAX_TEXT, description="an effect that the source may ask for, in words")
+    expires_at: str | None = Field(None, description="RFC 3339; a day from now when not given")
+
+    def value(self) -> Mandate:
+        """Return the mandate.
+
+        Raises:
+            Problem: its parts do not go together.
+        """
+        try:
+            return Mandate.from_json({**self.model_dump(mode="json"), "effect": self.effect or ""})
+        except MandateError as error:
+            raise Problem(422, "invalid_mandate", error.message, error.remedy) from error
+
+
 class NewRun(_Body):
     """A task in the user's own words: the host says so by sending it here."""
 
     task: str = Field(min_length=1, max_length=MAX_TASK)
     thread: str | None = Field(None, pattern=NAME, description="the name of the run; drawn when not given")
     message_id: str | None = Field(None, pattern=NAME, description="makes a repeated request harmless")
+    mandates: list[NewMandate] = Field(default_factory=list, max_length=MAX_MANDATES)
 
 
 class NewMessage(_Body):
@@ -94,16 +127,29 @@ class RunServer:
         return record
 
     def begin(self, body: NewRun, client: Client) -> str:
-        """Take in a new run: 1. claim its name, 2. keep the task, 3. note it, 4. let it run."""
-        thread = body.thread or uuid4().hex
+        """Take in a new run: 1. claim its name, 2. grant its mandates, 3. keep the task, 4. let it run."""
+        thread, mandates = body.thread or uuid4().hex, [item.value() for item in body.mandates]
         taken = self.log.find(thread) is None and bool(self.gateway.content.items(thread))
         if taken or not self.log.claim(thread, client.name):
             raise Problem(409, "thread_taken", "this name is in use", "take another one, or let one be drawn")
         record = self.own(thread, client)
         if record.status != "accepted" and body.message_id is None:
             raise Problem(409, "run_exists", "this run was started", f"say more: POST /runs/{thread}/messages")
+        self.give(thread, client, mandates)
         self.say(thread, client, body.task, body.message_id)
         return thread
+
+    def give(self, thread: str, client: Client, mandates: Sequence[Mandate]) -> list[MandateEntry]:
+        """Grant mandates for a run of this client.
+
+        Raises:
+            Problem: the deadline of one is over or too far away, or there are too many.
+        """
+        granted, by = self.gateway.queue.mandates, f"client:{client.name}"
+        try:
+            return granted.grant(mandates, thread=thread, requester=client.name, by=by)
+        except MandateError as error:
+            raise Problem(422, "invalid_mandate", error.message, error.remedy) from error
 
     def say(self, thread: str, client: Client, text: str, message_id: str | None) -> None:
         """Keep a message, then let the run go on."""

@@ -15,7 +15,7 @@ thread pools. A thread that the tool starts itself does not know it: give the su
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -24,6 +24,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from checkvalve.approvals.mandates import Mandate
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.conversation import UserWords, messages_in, thread_of
 from checkvalve.gateway.errors import GatewayError, MissingExtraError
@@ -57,8 +58,13 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         on_review: OnReview = "pause",
         servers: Mapping[str, str] | None = None,
         requester: str = "",
+        mandates: Sequence[Mandate] = (),
     ) -> None:
-        """Guard one agent; the arguments are those of :class:`checkvalve.gateway.toolgate.ToolGate`."""
+        """Guard one agent; the arguments are those of :class:`checkvalve.gateway.toolgate.ToolGate`.
+
+        ``mandates`` are for every thread of the agent. Those of one run go into its context: an object or a dictionary
+        with the field ``mandates``, given with ``agent.invoke(..., context=...)``.
+        """
         super().__init__()
         self._gate = ToolGate(
             gateway,
@@ -67,6 +73,7 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             on_review=on_review,
             servers=servers,
             requester=requester,
+            mandates=mandates,
         )
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -129,6 +136,8 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             session = conversation.session(thread)
             if starts or not inside_a_call():  # within a call of this thread, its turn is not over yet
                 session.load("")
+            if starts and not inside_a_call():  # what runs inside a tool was started by a model
+                conversation.grant(session, _mandates_of(runtime.context))
             typed = conversation.typed(messages, namespace=info.checkpoint_ns if info else "") if starts else []
             conversation.take_in(session, messages, typed=typed)
         except Exception as error:  # noqa: BLE001  # what was not taken in has no authority: each call is judged alone
@@ -143,6 +152,12 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 f"the tool {name!r} runs at the model provider, where Checkvalve cannot stand in front of it",
                 "take it out of the agent's tools, or wrap it as a tool of your own",
             )
+
+
+def _mandates_of(context: object) -> object:
+    """Return the mandates that the host has put into the context of a run."""
+    found = context.get("mandates") if isinstance(context, Mapping) else getattr(context, "mandates", None)
+    return () if found is None else found
 
 
 def _read_by_model(request: ModelRequest[Any]) -> list[BaseMessage]:

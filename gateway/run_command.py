@@ -14,6 +14,8 @@ from uuid import uuid4
 
 import typer
 
+from checkvalve.approvals.mandate_file import read_mandates
+from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.people import RULE, is_usable
 from checkvalve.gateway.app import build
 from checkvalve.gateway.errors import SettingsError
@@ -39,6 +41,9 @@ def register(app: typer.Typer, loaded: Callable[[], LoadedSettings], chosen: Cal
         thread: Annotated[str, typer.Option(help="The name of the run; drawn when not given.")] = "",
         resume: Annotated[bool, typer.Option("--resume", help="Go on with the run of --thread.")] = False,
         requester: Annotated[str, typer.Option(help="On whose behalf; default: your user name.")] = "",
+        mandate: Annotated[
+            list[Path] | None, typer.Option(help="A JSON file with what sources may do in this run. May be repeated.")
+        ] = None,
         record: Annotated[
             Path | None, typer.Option(help="A folder to record both models in, for recorded:FILE later.")
         ] = None,
@@ -57,6 +62,7 @@ def register(app: typer.Typer, loaded: Callable[[], LoadedSettings], chosen: Cal
         if requester and not is_usable(requester):
             raise SettingsError("--requester is no name of a person", f"give {RULE}: nobody could approve otherwise")
         found = loaded()
+        mandates = _mandates(mandate or [], found.settings)
         settings = _with_options(found.settings, tools or [], reader, actor)
         program = ["checkvalve", *(["--config", str(file)] if (file := chosen()) else [])]
         named = [part for name in tools or [] for part in ("--tools", name)]
@@ -70,12 +76,22 @@ def register(app: typer.Typer, loaded: Callable[[], LoadedSettings], chosen: Cal
             requester=requester or getpass.getuser(),
             record=record,
             as_json=as_json,
+            mandates=mandates,
             again=(*program, "run", "--resume", "--thread", name, *named),
             approvals=(*program, "approvals"),
         )
         with build(settings, settings_file=found.file) as gateway:
             code = run_errand(gateway, errand)
         raise typer.Exit(code)
+
+
+def _mandates(files: Sequence[Path], settings: Settings) -> tuple[Mandate, ...]:
+    """Return the mandates in files that the agent cannot write."""
+    work = settings.agent_workdir
+    for file in files:
+        if work is not None and file.resolve().is_relative_to(work.resolve()):
+            raise SettingsError(f"--mandate {file} lies where the agent can write", "keep it outside agent_workdir")
+    return tuple(item for file in files for item in read_mandates(file))
 
 
 def _with_options(settings: Settings, tools: Sequence[str], reader: str, actor: str) -> Settings:

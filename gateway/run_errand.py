@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from checkvalve.approvals.errors import ApprovalError
+from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.records import State
 from checkvalve.filters.errors import FilterError
 from checkvalve.gateway.app import Gateway
@@ -40,6 +41,7 @@ class Errand:
     as_json: bool
     again: tuple[str, ...]  # the command that goes on with it
     approvals: tuple[str, ...]  # the command that decides, without its verb
+    mandates: tuple[Mandate, ...] = ()  # what the person at the keyboard lets sources do
 
 
 def run_errand(gateway: Gateway, errand: Errand) -> int:
@@ -49,6 +51,7 @@ def run_errand(gateway: Gateway, errand: Errand) -> int:
         if not errand.as_json:
             settings = gateway.settings
             view.head(errand.thread, settings.reader, settings.actor, settings.bits_per_source)
+        pipeline.give(errand.mandates, thread=errand.thread, requester=errand.requester)
         result = _driven(gateway, pipeline, errand, view)
     _end(gateway, errand, view, result)
     return _CODES.get(result.status, STOPPED)

@@ -53,6 +53,9 @@ class Settings(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     decide_within: int = Field(DAY, ge=1, le=30 * DAY, description="seconds a question stays open")
     execute_within: int = Field(900, ge=1, le=DAY, description="seconds an approval may be used")
+    endorsed_for: int = Field(7 * DAY, ge=1, le=30 * DAY, description="seconds that accepted data counts in its task")
+    max_questions: int = Field(20, ge=1, le=200, description="questions one task may ask before it is paused")
+    tenant: str = Field("", max_length=100, description="tells apart gateways that share a database: for mandates")
     agent_workdir: Path | None = Field(None, description="the folder the agent can write: nothing of ours may be there")
     wait_for_review: float = Field(0.0, ge=0, le=3600, allow_inf_nan=False, description="seconds to wait, then pause")
     # the two-agent pipeline: `checkvalve run` and `checkvalve serve`

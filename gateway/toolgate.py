@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from langchain_core.messages import ToolMessage
@@ -22,6 +22,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import interrupt
 
 from checkvalve.approvals.errors import OutcomeUnknownError
+from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.outcome import NOT_KEPT, Outcome
 from checkvalve.approvals.records import State
 from checkvalve.approvals.toolspec import Idempotency
@@ -70,6 +71,7 @@ class ToolGate:
         servers: Mapping[str, str] | None = None,
         requester: str = "",
         messages_key: str = "messages",
+        mandates: Sequence[Mandate] = (),
     ) -> None:
         """Put a gate before an agent's tools.
 
@@ -84,9 +86,10 @@ class ToolGate:
             servers: the server of each tool that the manifest declares under one.
             requester: on whose behalf the agent acts; this person may not approve.
             messages_key: where the graph's state keeps the conversation.
+            mandates: what the user lets sources do, in every thread of this agent; see docs/mandates.md.
         """
         self.gateway = gateway
-        self.conversation = Conversation(gateway, user_words, system_prompt, requester)
+        self.conversation = Conversation(gateway, user_words, system_prompt, requester, mandates)
         self._on_review = on_review
         self._servers = dict(servers or {})
         self._messages_key = messages_key

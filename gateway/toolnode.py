@@ -12,11 +12,12 @@ from typing import Any
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolNode
 
+from checkvalve.approvals.mandates import Mandate
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.toolgate import OnReview, ToolGate
 
 
-def guarded_tool_node(
+def guarded_tool_node(  # noqa: PLR0913  # one place to say everything; all of it by name
     tools: Sequence[BaseTool | Callable[..., Any]],
     gateway: Gateway,
     *,
@@ -26,6 +27,7 @@ def guarded_tool_node(
     requester: str = "",
     name: str = "tools",
     messages_key: str = "messages",
+    mandates: Sequence[Mandate] = (),
 ) -> ToolNode:
     """Return a ``ToolNode`` whose every call is decided first.
 
@@ -43,6 +45,7 @@ def guarded_tool_node(
         requester: on whose behalf the graph acts; this person may not approve.
         name: the node's name.
         messages_key: where the graph's state keeps the conversation.
+        mandates: what the user lets sources do, in every thread of this graph.
     """
     gate = ToolGate(
         gateway,
@@ -51,6 +54,7 @@ def guarded_tool_node(
         servers=servers,
         requester=requester,
         messages_key=messages_key,
+        mandates=mandates,
     )
     return ToolNode(
         tools,

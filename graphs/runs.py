@@ -12,7 +12,7 @@ is no run, and a :class:`PipelineError` says so.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -25,31 +25,20 @@ from langgraph.types import Command, StateSnapshot
 
 from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.leases import Leases
+from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.records import State
 from checkvalve.graphs.desk import Desk, OnNewMessage
 from checkvalve.graphs.errors import PipelineError
 from checkvalve.graphs.events import Event, from_json
 from checkvalve.graphs.gate import open_questions, questions
 from checkvalve.graphs.ingest import add_message
-from checkvalve.graphs.standing import RunResult, has_ended, owner_of
+from checkvalve.graphs.standing import Run, RunResult, brief, errand_run, has_ended, owner_of
 from checkvalve.graphs.state import PipelineOutput, PipelineState
 from checkvalve.graphs.subagents import Errand, SubAgent
 
 _STEPS_PER_TURN: Final = 8  # supersteps that one turn can take; the turns themselves are bounded by the limits
 
 PipelineGraph = CompiledStateGraph[PipelineState, None, PipelineState, PipelineOutput]
-
-
-@dataclass(frozen=True)
-class _Run:
-    """One checkpoint thread, with what a fresh graph is begun with. Sub-agents have threads of their own."""
-
-    name: str
-    begin: PipelineState
-
-    @property
-    def top(self) -> bool:
-        return not self.begin.get("agent")
 
 
 class Pipeline:
@@ -69,15 +58,35 @@ class Pipeline:
         self._callbacks = list(callbacks)
         self._leases = Leases(desk.services.queue.store, desk.services.queue.clock)
 
-    def start(self, task: str, *, thread: str, requester: str = "", message_id: str = "") -> RunResult:
+    def start(
+        self,
+        task: str,
+        *,
+        thread: str,
+        requester: str = "",
+        message_id: str = "",
+        mandates: Iterable[Mandate] = (),
+    ) -> RunResult:
         """Give the thread a message of the user and run until it is answered, waits, or stops.
 
         ``message_id`` makes a repeated start of the same message harmless. ``task`` must be the user's own words. Where
         another run is at work on this thread (:class:`LeaseHeldError`) the message is kept, and that run takes it in.
+        ``mandates`` are the user's, given for this thread and requester before anything runs: see :meth:`give`.
         """
+        self.give(mandates, thread=thread, requester=requester)
         for _ in self.stream(task, thread=thread, requester=requester, message_id=message_id):
             pass
         return self.look(thread)
+
+    def give(self, mandates: Iterable[Mandate], *, thread: str, requester: str = "", by: str = "") -> None:
+        """Grant mandates that the host declares as the user's; one that was taken back stays so.
+
+        Raises:
+            MandateError: the deadline of one is over or too far away.
+        """
+        who = requester or self._desk.requester
+        granted = self._desk.services.queue.mandates
+        granted.grant(mandates, thread=thread, requester=who, by=by or f"host:{who}")
 
     def tell(self, task: str, *, thread: str, message_id: str = "") -> None:
         """Do step 1 alone, for the next run to take in; ``supersede`` takes back open questions and unused permits."""
@@ -100,8 +109,17 @@ class Pipeline:
         self._known(thread)
         yield from self._drive(self._run(thread, requester))
 
-    async def astart(self, task: str, *, thread: str, requester: str = "", message_id: str = "") -> RunResult:
+    async def astart(
+        self,
+        task: str,
+        *,
+        thread: str,
+        requester: str = "",
+        message_id: str = "",
+        mandates: Iterable[Mandate] = (),
+    ) -> RunResult:
         """Do what :meth:`start` does; the checkpointer has to be one that can be awaited."""
+        await asyncio.to_thread(self.give, mandates, thread=thread, requester=requester)
         async for _ in self.astream(task, thread=thread, requester=requester, message_id=message_id):
             pass
         return await self.alook(thread)
@@ -143,26 +161,26 @@ class Pipeline:
 
     def run_errand(self, errand: Errand) -> tuple[str | None, list[str], str]:
         """Go on with the errand of a sub-agent."""
-        run = _errand_run(errand)
+        run = errand_run(errand)
         for _ in self._drive(run):
             pass
-        return _brief(self._result(errand.thread, self.graph.get_state(self._config(run.name))))
+        return brief(self._result(errand.thread, self.graph.get_state(self._config(run.name))))
 
     async def arun_errand(self, errand: Errand) -> tuple[str | None, list[str], str]:
         """Do what :meth:`run_errand` does."""
-        run = _errand_run(errand)
+        run = errand_run(errand)
         async for _ in self._adrive(run):
             pass
         snapshot = await self.graph.aget_state(self._config(run.name))
-        return _brief(await asyncio.to_thread(self._result, errand.thread, snapshot))
+        return brief(await asyncio.to_thread(self._result, errand.thread, snapshot))
 
     def _known(self, thread: str) -> None:
         """Refuse a thread in which the user has said nothing: most often its name is mistyped."""
         if not self._desk.thread(self._run(thread, "").begin).contents.messages():
             raise PipelineError(f"there is no run {thread!r}", "check its name, or start it with a task")
 
-    def _run(self, thread: str, requester: str) -> _Run:
-        return _Run(thread, {"thread": thread, "agent": "", "requester": requester or self._desk.requester})
+    def _run(self, thread: str, requester: str) -> Run:
+        return Run(thread, {"thread": thread, "agent": "", "requester": requester or self._desk.requester})
 
     def _close(self, thread: str, end: Any, by: str, code: str) -> list[str]:
         """Take back what was not used yet: open questions, and permits, whoever gave them."""
@@ -182,7 +200,7 @@ class Pipeline:
         limit = self._desk.limits.max_turns * _STEPS_PER_TURN
         return {"configurable": {"thread_id": name}, "recursion_limit": limit, "callbacks": self._callbacks}
 
-    def _drive(self, run: _Run) -> Iterator[Event]:
+    def _drive(self, run: Run) -> Iterator[Event]:
         """Do steps 2 to 4."""
         config = self._config(run.name)
         with self._leases.hold(run.name) as lease:
@@ -192,7 +210,7 @@ class Pipeline:
                     lease.check()
                     yield from_json(chunk)
 
-    async def _adrive(self, run: _Run) -> AsyncIterator[Event]:
+    async def _adrive(self, run: Run) -> AsyncIterator[Event]:
         config = self._config(run.name)
         async with self._leases.ahold(run.name) as lease:
             while True:
@@ -205,7 +223,7 @@ class Pipeline:
                     lease.check()
                     yield from_json(chunk)
 
-    def _entry(self, run: _Run, snapshot: StateSnapshot) -> _Entry | None:
+    def _entry(self, run: Run, snapshot: StateSnapshot) -> _Entry | None:
         """Return what the graph is to be invoked with, or None when there is nothing to do."""
         state = cast(PipelineState, snapshot.values)
         if state and any(state.get(name, "") != run.begin.get(name, "") for name in ("thread", "agent")):
@@ -219,7 +237,7 @@ class Pipeline:
             return None
         return _Entry(Command(resume=True))
 
-    def _unread(self, run: _Run, state: PipelineState) -> bool:
+    def _unread(self, run: Run, state: PipelineState) -> bool:
         if not run.top or not state:
             return False
         contents = self._desk.thread({**run.begin}).contents
@@ -257,23 +275,6 @@ class _Entry:
     """What a graph is invoked with: an input, None to go on, or a command to resume."""
 
     value: Any
-
-
-def _errand_run(errand: Errand) -> _Run:
-    begin: PipelineState = {
-        "thread": errand.thread,
-        "agent": errand.agent,
-        "requester": errand.requester,
-        "task": errand.task,
-        "inputs": list(errand.inputs),
-    }
-    return _Run(f"{errand.thread}/{errand.agent}", begin)
-
-
-def _brief(result: RunResult) -> tuple[str | None, list[str], str]:
-    if result.status == "running":
-        raise PipelineError("the sub-agent was left in the middle", "resume the outer run")
-    return result.answer, list(result.waiting), result.code
 
 
 __all__ = ["Pipeline", "PipelineGraph", "RunResult"]

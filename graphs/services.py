@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from checkvalve.approvals.content import SqlContentStore
+from checkvalve.approvals.decide import MAX_QUESTIONS
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.policy import Policy
 from checkvalve.approvals.queue import Queue
@@ -18,6 +19,7 @@ class Services:
 
     ``protected`` are the gateway's own paths and hosts, which no tool may touch. In mode ``observe`` everything is
     decided and recorded, and nothing is stopped. ``sandbox`` says that one is configured for tools that run code.
+    ``max_questions`` is how many questions one task may put to people before it is paused.
     """
 
     manifest: Manifest
@@ -29,3 +31,4 @@ class Services:
     profile: str = "strict"
     protected: tuple[str, ...] = ()
     sandbox: bool = False
+    max_questions: int = MAX_QUESTIONS

@@ -9,29 +9,26 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
-from checkvalve.approvals.decide import ANSWER, Decision, DecisionContext, decide
+from checkvalve.approvals.decide import Decision, DecisionContext, decide
+from checkvalve.approvals.errors import MandateSpentError
 from checkvalve.approvals.facts import field_rules
+from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.records import Proposal, State
-from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
-from checkvalve.approvals.toolspec import Idempotency, ToolSpec
 from checkvalve.approvals.verdicts import Deny, Verdict
 from checkvalve.filters.fields import source_of
 from checkvalve.filters.index import AttributionIndex
-from checkvalve.filters.labels import CLEAN, UNKNOWN, Authority, Label, Readers, Source, Trust, join, user_label
+from checkvalve.filters.labels import CLEAN, UNKNOWN, Authority, Label, Readers, Source, Trust
 from checkvalve.filters.origins import Field, FieldRule
 from checkvalve.filters.strictjson import JSON
+from checkvalve.graphs import given
 from checkvalve.graphs.calls import EXTRACTION, Call, refusal, turn_suffix
+from checkvalve.graphs.labelling import label_of, speaker
 from checkvalve.graphs.readings import MAX_CHUNK, checked_arguments, chunks, clean, readable
 from checkvalve.graphs.services import Services
-
-_USED: Final = frozenset(
-    {State.APPROVED, State.EXECUTING, State.SUCCEEDED, State.FAILED, State.UNKNOWN, State.CONFIRMED_DONE}
-)
 
 
 class GuardSession:
@@ -51,6 +48,20 @@ class GuardSession:
         self._known: set[str] = set()
         self._delivered: set[str] = set()
         self._written: set[str] = set()  # the sources that are answers of a model
+        self._results = given.Results()
+        self._granted: set[Mandate] = set()
+
+    def grant(self, mandates: Iterable[Mandate]) -> None:
+        """Take in mandates that the host declares as the user's; one that was taken back stays so.
+
+        Raises:
+            MandateError: the deadline of one is over or too far away.
+        """
+        new = [item for item in mandates if item not in self._granted]
+        if new:
+            who, granted = self._requester, self._services.queue.mandates
+            granted.grant(new, thread=self.thread, requester=who, by=f"host:{who}")
+            self._granted.update(new)
 
     def user_words(self, text: str, *, key: str, uri: str = "") -> None:
         """Take in words that the host declares as the user's own. Quoted and pasted parts lose their authority."""
@@ -113,7 +124,7 @@ class GuardSession:
                 "value": part,
                 **({"written": True} if written else {}),
             }
-            self._store(f"{key}/{number}", "result", item, self._label_of(spec))
+            self._store(f"{key}/{number}", "result", item, label_of(spec, self._services.manifest))
 
     def extraction(self, key: str, values: JSON, source: str, readers: Readers) -> None:
         """Take in what the reader made of content from ``source``: untrusted, and for the readers of that content."""
@@ -129,20 +140,24 @@ class GuardSession:
         """
         request = self.request(call)
         with self._lock:
-            if refuse is None and (asked := self._asked_before(request, call)) is not None:
+            if refuse is None and (asked := self._asked_before(request, call)):
                 return asked
-            decision = self._decide(request, call)
-            if refuse is not None:
-                decision = replace(decision, verdict=refuse, rules=(refuse.rule, *decision.rules), endorsable=())
-            return self._services.queue.propose(
-                request, decision, mode=self._services.mode, idempotency=self._idempotency(call)
-            )
+            for _ in range(given.TRIES):
+                with suppress(MandateSpentError):  # another call was faster: what is left decides
+                    return self._record(request, self._decided(request, call, refuse), call)
+            return self._record(request, given.refused(self._decide(request, call), given.SPENT), call)
 
-    def _idempotency(self, call: Call) -> Idempotency:
+    def _decided(self, request: ActionRequest, call: Call, refuse: Deny | None) -> Decision:
+        decision = self._decide(request, call)
+        if refuse is not None:
+            return given.refused(decision, refuse)
+        paused = self._services.queue.flood(self.thread).paused
+        return given.held_back(decision, self._services.manifest.find(call.tool, call.server)) if paused else decision
+
+    def _record(self, request: ActionRequest, decision: Decision, call: Call) -> Proposal:
         spec = self._services.manifest.find(call.tool, call.server)
-        if spec is None and call.tool == ANSWER.name and not call.server:
-            return Idempotency.READ  # handing the same text out again does nothing new
-        return spec.idempotency if spec else Idempotency.NONE
+        mode, repeats = self._services.mode, given.idempotency(spec, call)
+        return self._services.queue.propose(request, decision, mode=mode, idempotency=repeats)
 
     def _asked_before(self, request: ActionRequest, call: Call) -> Proposal | None:
         """Return the open or approved question about exactly this call from an earlier turn: nobody is asked twice.
@@ -155,13 +170,6 @@ class GuardSession:
             if row.digest == request.digest and row.verdict_name == "review" and turn and earlier and turn != earlier:
                 return row if row.mode == self._services.mode == "enforce" else None
         return None
-
-    def _effects(self, rows: Iterable[Proposal]) -> Iterator[str]:
-        """Yield what each effect that happened, or may still happen, was: the user asked for it once."""
-        for row in rows:
-            spec = self._services.manifest.find(row.tool, row.server)
-            if spec is not None and row.state in _USED:
-                yield effect_key(ActionRequest.build(row.tool, row.args(), server=row.server), spec)
 
     def held(self, field: Field, turn: str) -> Field:
         """Return a stored field with what the whole session knows of it; see :meth:`AttributionIndex.held`."""
@@ -202,8 +210,10 @@ class GuardSession:
 
     def _decide(self, request: ActionRequest, call: Call) -> Decision:
         self._refresh(call.turn)
-        rows = [row for row in self._services.queue.list(thread=self.thread) if row.call_id != call.id]
         services = self._services
+        listed = services.queue.list(thread=self.thread)
+        rows = [row for row in listed if row.call_id != call.id]
+        own = next((row for row in listed if (row.call_id, row.digest) == (call.id, request.digest)), None)
         context = DecisionContext(
             manifest=services.manifest,
             policy=services.policy,
@@ -211,9 +221,12 @@ class GuardSession:
             profile=services.profile,
             endorsements=services.queue.endorsements(self.thread),
             requester=self._requester,
-            calls_so_far=Counter(row.tool for row in rows if row.state in _USED),
-            done=frozenset(self._effects(rows)),
+            mandates=given.mandates_of(services.queue, self.thread, self._requester, own),
+            reads=self._results.reads(rows),
+            calls_so_far=Counter(given.tools_used(rows)),
+            done=frozenset(given.effects(rows, services.manifest)),
             questions_so_far=sum(row.verdict_name == "review" for row in rows),
+            max_questions=services.max_questions + services.queue.flood(self.thread).more,
             observed_schema_digest=call.schema_digest,
             protected=services.protected,
             references=call.references,
@@ -229,7 +242,7 @@ class GuardSession:
         text = clean(text)
         if len(text) > MAX_CHUNK:
             authority = Authority.NONE  # nobody types this much: it was pasted or assembled
-        label = UNKNOWN if authority is Authority.NONE else _speaker(authority, uri)
+        label = UNKNOWN if authority is Authority.NONE else speaker(authority, uri)
         for number, part in enumerate(chunks(text)):
             item: dict[str, JSON] = {"text": part, "authority": authority.name, "uri": uri}
             self._store(f"{key}/{number}", "words", item, label)
@@ -270,6 +283,7 @@ class GuardSession:
             manifest = self._services.manifest
             spec = manifest.find(str(value["tool"]), str(value["server"])) if value["declared"] else None
             args = value["args"]
+            self._results.note(value)
             if value.get("written"):
                 self._written.add(source_of(str(value["tool"]), str(value["call"])))
             self._index.add_result(
@@ -279,18 +293,6 @@ class GuardSession:
                 args=args if isinstance(args, dict) else {},
                 rules=field_rules(spec, manifest) if spec else (),
             )
-
-    def _label_of(self, spec: ToolSpec | None) -> Label:
-        if spec is None:
-            return UNKNOWN
-        rules = field_rules(spec, self._services.manifest)
-        return join(Label(rule.trust, Authority.NONE, rule.readers) for rule in rules)
-
-
-def _speaker(authority: Authority, uri: str) -> Label:
-    if authority is Authority.USER:
-        return user_label(uri=uri)
-    return Label(Trust.AUTHORITATIVE, Authority.SYSTEM, Readers.everyone(), frozenset({Source("system", uri)}))
 
 
 __all__ = ["EXTRACTION", "Call", "GuardSession", "refusal", "turn_suffix"]

@@ -5,17 +5,19 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import argon2
 
 from checkvalve.approvals.clock import micros
 from checkvalve.approvals.decide import ArgumentReport, Decision
-from checkvalve.approvals.endorsements import Endorsement
+from checkvalve.approvals.endorsements import Endorsement, Use
 from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.mandate_entry import MandateEntry
+from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.requests import ActionRequest
@@ -99,6 +101,15 @@ class Desk:
         mode: Literal["enforce", "observe"] = "observe" if observe else "enforce"
         return self.queue.propose(request or self.request(), decision, mode=mode, idempotency=idempotency)
 
+    def grant(self, *, requester: str = "bob", thread: str = "t", **values: Any) -> MandateEntry:
+        """Let the reviewer grant a mandate: what is not said is that of one call of ``send`` up to 100."""
+        said = {"source": "read_mail", "tool": "send", "roles": ("target", "amount"), "max_amount": 100, **values}
+        return self.queue.grant_mandate(Mandate(**said), self.reviewer, thread=thread, requester=requester)
+
+    def use(self, *taken: Use, request: ActionRequest | None = None) -> Proposal:
+        """Propose a call that is allowed because of what was given."""
+        return self.queue.propose(request or self.request(), replace(decided(ALLOW), uses=taken))
+
     def approve(self, proposal: Proposal, *, endorse: bool = True) -> Proposal:
         return self.queue.approve(proposal.id, self.reviewer, proposal.digest, endorse=endorse)
 
@@ -115,8 +126,17 @@ def fill(store: Store) -> Desk:
     desk.propose(DENY)
     desk.queue.reject(desk.propose().id, desk.reviewer)
     desk.propose(DENY, observe=True)
+    given(desk)
     desk.propose()
     return desk
+
+
+def given(desk: Desk) -> None:
+    """Use and end mandates and endorsements."""
+    first, second = desk.grant(max_calls=2), desk.grant(source="list_files")
+    desk.use(Use("mandate", first.id, "40.5"), Use("endorsement", desk.queue.endorsements("t")[0].id))
+    desk.queue.revoke_mandate(second.id, desk.reviewer)
+    desk.queue.revoke_endorsement(desk.queue.endorsements("t")[0].id, desk.reviewer)
 
 
 def tamper(path: Path, *statements: str) -> None:

@@ -19,13 +19,13 @@ from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.records import State
 from checkvalve.approvals.store import Store
-from checkvalve.approvals.tables import attempts, endorsements, grants, proposals, reviewers
+from checkvalve.approvals.tables import attempts, endorsements, grants, mandates, proposals, reviewers, uses
 from checkvalve.approvals.verify import format_head, parse_head, verify
 from tests.approvals.made import Desk, fill, tamper
 
 PLANT = (
-    "INSERT INTO endorsements SELECT 99, thread, value_digest, value, source, role, 'pay', kind, proposal_id, 'x', 1"
-    " FROM endorsements"
+    "INSERT INTO endorsements SELECT 99, thread, value_digest, value, source, role, 'pay', kind, proposal_id, 'x', 1,"
+    " NULL, NULL, '' FROM endorsements"
 )
 COLUMNS = ("at", "kind", "subject", "body", "prev", "hash")
 
@@ -162,6 +162,13 @@ def test_a_rewritten_chain_is_found_by_a_saved_head(original: Path, tmp_path: Pa
         "DELETE FROM reviewers WHERE name = 'ben'",
         "DELETE FROM proposals WHERE state = 'denied'",
         "INSERT INTO grants SELECT id, digest, 'rule:x', 1, 9, NULL FROM proposals WHERE state = 'pending'",
+        "DELETE FROM uses WHERE kind = 'mandate'",
+        "DELETE FROM uses WHERE kind = 'endorsement'",
+        "INSERT INTO uses SELECT id, 'mandate', 'nobody', '1', 1 FROM proposals WHERE state = 'pending'",
+        "UPDATE mandates SET ended_at = NULL, ended_by = ''",
+        "UPDATE endorsements SET ended_at = NULL, ended_by = ''",
+        "DELETE FROM mandates WHERE ended_at IS NOT NULL",
+        "UPDATE mandates SET body = replace(body, '100', '999')",
     ],
 )
 def test_tables_that_say_something_else_than_the_events_are_found(original: Path, tmp_path: Path, change: str) -> None:
@@ -173,7 +180,7 @@ def test_tables_that_say_something_else_than_the_events_are_found(original: Path
     ("table", "column"),
     [
         (table.name, column.name)
-        for table in (proposals, grants, attempts, endorsements, reviewers)
+        for table in (proposals, grants, attempts, endorsements, mandates, uses, reviewers)
         for column in table.columns
         if (table.name, column.name) != ("endorsements", "id")  # a number that nothing refers to
     ],

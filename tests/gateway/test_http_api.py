@@ -289,7 +289,8 @@ def test_the_api_describes_itself(api: Api) -> None:
     described = api.client.get("/openapi.json", headers=api.ann).json()
     assert set(described["paths"]) == {
         "/healthz", "/runs", "/runs/{thread}", "/runs/{thread}/events", "/runs/{thread}/messages",
-        "/runs/{thread}/resume",
+        "/runs/{thread}/resume", "/runs/{thread}/mandates", "/runs/{thread}/mandates/{given}",
+        "/runs/{thread}/endorsements", "/runs/{thread}/endorsements/{given}",
     }  # fmt: skip
     assert described["components"]["securitySchemes"]["HTTPBearer"]["scheme"] == "bearer"
     assert "application/problem+json" in described["paths"]["/runs"]["post"]["responses"]["409"]["content"]

@@ -1,0 +1,101 @@
+"""What a call of one session may rely on beside the user's words, at the moment it is decided.
+
+Guarantees: a mandate means only results that came through the gateway and that no model wrote; a call that is looked at
+again may rely only on what it had used up when it was allowed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from checkvalve.approvals import flood
+from checkvalve.approvals.decide import ANSWER, Decision
+from checkvalve.approvals.mandate_entry import MandateEntry
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.reads import Read, Reads
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.repeats import effect_key
+from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.toolspec import Effect, Idempotency, Manifest, ToolSpec
+from checkvalve.approvals.verdicts import Deny
+from checkvalve.filters.fields import source_of
+from checkvalve.filters.strictjson import JSON
+from checkvalve.graphs.calls import Call
+
+USED: Final = frozenset(
+    {State.APPROVED, State.EXECUTING, State.SUCCEEDED, State.FAILED, State.UNKNOWN, State.CONFIRMED_DONE}
+)
+"""States of calls that had their effect, or may still have it."""
+TRIES: Final = 5
+"""Times that a call is decided anew when another one was faster to use what was left of a mandate."""
+SPENT: Final = Deny("mandate-spent", "mandate_spent", "propose the call again")
+"""The verdict on a call that lost the race for the last of a mandate, again and again."""
+
+
+@dataclass
+class Results:
+    """The results that entered a session, by source: with which arguments they were read."""
+
+    _calls: dict[str, tuple[str, str, str, Mapping[str, JSON]]] = field(default_factory=dict)
+
+    def note(self, value: Mapping[str, JSON]) -> None:
+        """Note one stored result; what did not come through the gateway, or a model wrote, is nobody's record."""
+        if not value.get("declared") or value.get("written"):
+            return
+        tool, server, call, args = (value.get(name) for name in ("tool", "server", "call", "args"))
+        known = args if isinstance(args, dict) else {}
+        self._calls.setdefault(source_of(str(tool), str(call)), (str(tool), str(server), str(call), known))
+
+    def reads(self, rows: Sequence[Proposal]) -> Reads:
+        """Return the reads and everything that was passed, in the order of the record."""
+        ended = {row.call_id: row.updated_at for row in rows}
+        found = {
+            source: Read(tool, server, args, ended.get(call, sys.maxsize))
+            for source, (tool, server, call, args) in self._calls.items()
+        }
+        return Reads(found, [(row.created_at, row.args()) for row in rows if row.state in USED])
+
+
+def mandates_of(queue: Queue, thread: str, requester: str, own: Proposal | None) -> list[MandateEntry]:
+    """Return the mandates for a call; ``own`` is its record, where it was decided before."""
+    if own is None:
+        return queue.mandates.in_force(thread, requester)
+    return queue.mandates.in_force(thread, requester, without=own.id, only_used=own.verdict_name == "allow")
+
+
+def held_back(decision: Decision, spec: ToolSpec | None) -> Decision:
+    """Return the decision in a task that is paused: a refusal, unless the call only reads inside, or answers."""
+    harmless = spec is None or (spec.effect is Effect.READ and not spec.leaves_domain)
+    return decision if harmless or isinstance(decision.verdict, Deny) else refused(decision, flood.PAUSED)
+
+
+def refused(decision: Decision, verdict: Deny) -> Decision:
+    """Return the decision with another verdict, which a surface has reached; nothing is offered or used then."""
+    rules = (verdict.rule, *decision.rules)
+    return replace(decision, verdict=verdict, rules=rules, endorsable=(), uses=(), mandate=None)
+
+
+def tools_used(rows: Iterable[Proposal]) -> list[str]:
+    """Return the tool of each call that had its effect, or may still have it."""
+    return [row.tool for row in rows if row.state in USED]
+
+
+def effects(rows: Iterable[Proposal], manifest: Manifest) -> Iterator[str]:
+    """Yield what each effect that happened, or may still happen, was: the user asked for it once."""
+    for row in rows:
+        spec = manifest.find(row.tool, row.server)
+        if spec is not None and row.state in USED:
+            yield effect_key(ActionRequest.build(row.tool, row.args(), server=row.server), spec)
+
+
+def idempotency(spec: ToolSpec | None, call: Call) -> Idempotency:
+    """Return what may happen after a crash in the middle of a call."""
+    if spec is None and call.tool == ANSWER.name and not call.server:
+        return Idempotency.READ  # handing the same text out again does nothing new
+    return spec.idempotency if spec else Idempotency.NONE
+
+
+__all__ = ["SPENT", "TRIES", "Results", "effects", "held_back", "idempotency", "mandates_of", "refused", "tools_used"]
