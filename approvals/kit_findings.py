@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
-_ACCEPTED: Final = re.compile(r"#\s*lint-ok:\s*([a-z-]+)\s+(\S.*)")
+_ACCEPTED: Final = re.compile(r"#\s*lint-ok:\s*([a-z-]+(?:,\s*[a-z-]+)*)\s+(\S.*)")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,12 +32,12 @@ class Finding:
 
 
 def without_accepted(findings: Iterable[Finding], text: str) -> list[Finding]:
-    """Leave out what the author accepted on that very line: ``# lint-ok: CODE reason``. The reason has to be there."""
+    """Leave out what the author accepted on that very line: ``# lint-ok: CODE, CODE reason``, with a reason."""
     lines: Sequence[str] = text.splitlines()
     kept = []
     for finding in findings:
         line = lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
         noted = _ACCEPTED.search(line)
-        if noted is None or noted[1] != finding.code:
+        if noted is None or finding.code not in re.split(r",\s*", noted[1]):
             kept.append(finding)
     return sorted(set(kept))

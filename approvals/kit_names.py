@@ -114,7 +114,8 @@ def check_names(
         if argument not in spec.args and (spec.effect is not Effect.READ or spec.leaves_domain):
             yield report(
                 "undeclared-argument",
-                f"the tool also takes {argument!r}, which counts as a target of any kind",
+                f"the tool also takes {argument!r}: "
+                + ("a call with it is denied" if spec.args else "it counts as a target of any kind"),
                 f"declare it: {argument}: {{role: {guess_role(argument, spec.effect)[0]}}}",
                 "args",
                 level="warning",

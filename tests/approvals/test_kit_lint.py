@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import importlib.resources
+import re
+from pathlib import Path
 
 import pytest
 
@@ -112,6 +114,7 @@ def test_a_planted_mistake_is_found_on_its_line(tools: str, code: str, line: int
         ("  list_notes:\n    effect: read\n    result:\n      - {path: author, writable_by: owner, "
          "evidence: only the owner writes notes here}\n", "stranger-field"),
         ("  send_mail:\n    args:\n      to: {role: target}\n", "not-pinned"),
+        ("  list_mail:\n    effect: read\n    result:\n      - {path: subject, names_record: true}\n", "named-by-strangers"),
     ],
 )  # fmt: skip
 def test_what_only_looks_wrong_is_a_warning(tools: str, code: str) -> None:
@@ -160,6 +163,34 @@ def test_a_pattern_under_protected_is_found() -> None:
     found = lint_manifest("name: x\nprotected: ['/etc/*']\ntools: {}\n", "m.yaml")
     assert codes(found) == ["does-not-load"]
     assert found[0].line == 2
+
+
+def test_who_acted_may_be_anybody_when_it_is_a_stamp_and_what_they_wrote_is_none() -> None:
+    field = "  list_notes:\n    effect: read\n    result:\n      - {path: %s, writable_by: %s, evidence: the account that is signed in}\n"
+    assert "stranger-field" in codes(manifest(field % ("author", "owner")), "warning")
+    assert manifest(field % ("author", "stamped")) == []
+    assert codes(manifest(field % ("body", "stamped"))) == ["stranger-field"]
+
+
+def test_a_name_that_strangers_choose_needs_a_word_on_why() -> None:
+    tools = "  list_mail:\n    effect: read\n    result:\n      - {path: subject, names_record: true, evidence: two of one name are none}\n"
+    assert manifest(tools) == []
+
+
+def test_several_findings_of_one_line_are_accepted_by_name() -> None:
+    tools = "  run_code:\n    effect: execute  # lint-ok: no-sandbox, no-commands it is denied, and that is meant\n"
+    assert not {"no-sandbox", "no-commands"} & set(codes(manifest(tools), "warning"))
+    assert "no-commands" in codes(manifest(tools.replace(", no-commands", "")), "warning")
+
+
+def test_every_finding_is_on_the_page() -> None:
+    root = Path(__file__).resolve().parents[2]
+    sources = "".join(path.read_text("utf-8") for path in (root / "approvals").glob("kit_*.py"))
+    named = r'(?:report\(|_finding\(\s*item,\s*name,|code =)\s*"([a-z]+(?:-[a-z]+)*)"'
+    found = set(re.findall(named, sources))
+    page = (root / "docs" / "policy-kit.md").read_text("utf-8")
+    assert len(found) > 20
+    assert not {code for code in found if f"`{code}`" not in page}
 
 
 def test_a_finding_can_be_accepted_with_a_reason() -> None:
