@@ -1,0 +1,120 @@
+"""Further readings of a text: its encoded regions undone, and the whole of it turned, shifted, mended or joined.
+
+Guarantees: a reading is a view with the way back to the stretch it came from; the number of readings and their size
+are bounded; which readings are tried is decided by one linear pass.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterator
+from typing import Final
+
+import re2
+
+from checkvalve.filters.inbound.encodings import REGIONS, is_text
+from checkvalve.filters.inbound.spelling import mended
+from checkvalve.filters.inbound.views import Builder, Trail, View
+from checkvalve.filters.outcomes import Channel
+
+MAX_REGIONS: Final = 60
+"""Regions of one encoding that are undone in one text."""
+MAX_REGION: Final = 200_000
+"""Characters of one region: a message fits, a film does not; what follows is left."""
+
+REGION_NAMES: Final = frozenset({*(name for name, _, _ in REGIONS), "spaced", "vertical"})
+"""The notes of readings that are texts of their own."""
+GUESSES: Final = frozenset({"rot13", "reversed", "leet"})
+"""The notes of readings that are tried on every text: only a pattern that is enough alone counts in them."""
+SAME: Final = GUESSES | {"misspelt"}
+"""The notes of readings that repeat most of the text as it stands."""
+_LOWER: Final = string.ascii_lowercase
+_ROT13: Final = str.maketrans(_LOWER, _LOWER[13:] + _LOWER[:13])
+_LEET: Final = tuple(str.maketrans("430578@$!1", f"aeostbasi{one}") for one in "il")
+_SPACED: Final = r"(?:\b\w[ .\-_*|·]{1,3}){8,}\w\b"
+_VERTICAL: Final = r"(?m)(?:^[ \t]{0,4}[^\s]{1,2}[ \t]{0,4}\r?\n){8,}"
+_GATES: Final = {
+    **{name: pattern for name, pattern, _ in REGIONS},
+    "leet": r"[a-z][013457@$!][a-z]",
+    "spaced": _SPACED,
+    "vertical": _VERTICAL,
+}
+_OPTIONS: Final = re2.Options()
+_OPTIONS.max_mem = 64 << 20
+_COMPILED: Final = {name: re2.compile(pattern, _OPTIONS) for name, pattern in _GATES.items()}
+_TRIGGERS: Final = {  # shorter than the regions, so that the one pass over every text stays fast
+    "base64": r"[A-Za-z0-9+/_-]{20}",
+    "base32": r"[A-Z2-7]{24}",
+    "hex": r"(?:[0-9a-fA-F]{2}[ :,]?(?:0x|\\x)?){6}",
+    "percent": r"%[0-9a-fA-F]{2}",
+    "entities": r"&#?[0-9a-zA-Z]{2,8};",
+    "escapes": r"\\(?:u[0-9a-fA-F{]|x[0-9a-fA-F]|U000|[0-3][0-7])",
+    "quoted-printable": r"=[0-9A-F]{2}|=\r?\n",
+    "morse": r"(?:[.\-·•−–—_]{1,6}[ /|\n]{1,4}){6}",
+    "bits": r"[01]{7}",
+    "numbers": r"(?:[0-9]{2,3}[ ,;]{1,2}){6}",
+    "leet": r"[a-z][013457@$!][a-z]",
+    "spaced": r"(?:\b\w[ .\-_*|·]{1,3}){6}",
+    "vertical": r"(?:\n[ \t]{0,4}[^\s]{1,2}[ \t]{0,4}\r?){6}",
+}
+_NAMES: Final = tuple(_TRIGGERS)
+_SET: Final = re2.Set.SearchSet(_OPTIONS)
+for _trigger in _TRIGGERS.values():
+    _SET.Add(_trigger)
+_SET.Compile()
+_UNDO: Final = {name: undo for name, _, undo in REGIONS}
+
+
+def readings(view: View, plain: View) -> Iterator[View]:
+    """Yield the further readings of ``view``, whose canonical view is ``plain``."""
+    found = {_NAMES[number] for number in _SET.Match(view.text.encode("utf-8", "surrogatepass")) or ()}
+    for name in _UNDO:
+        if name in found:
+            yield from _regions(view, name)
+    if "spaced" in found:
+        yield from _joined(view, "spaced", r"[ .\-_*|·]")
+    if "vertical" in found:
+        yield from _joined(view, "vertical", r"\s")
+    if "leet" in found:
+        yield from (plain.same(plain.text.translate(table), channel=Channel.DECODED, note="leet") for table in _LEET)
+    if (corrected := mended(plain)) is not None:
+        yield corrected
+    yield plain.same(plain.text.translate(_ROT13), channel=Channel.DECODED, note="rot13")
+    yield turned(plain)
+
+
+def turned(view: View) -> View:
+    """Return ``view`` read from its end."""
+    trail, size = Trail(), len(view.text)
+    trail.add(size, 0, size, exact=False)
+    return View(view.text[::-1], Channel.DECODED, view, trail, 0, "reversed")
+
+
+def _regions(view: View, name: str) -> Iterator[View]:
+    undo = _UNDO[name]
+    for count, found in enumerate(_COMPILED[name].finditer(view.text)):
+        if count >= MAX_REGIONS:
+            return
+        start, end = found.span()
+        text = undo(view.text[start : min(end, start + MAX_REGION)])
+        if text:
+            yield view.whole(text, start, end, note=name)
+
+
+def _joined(view: View, name: str, between: str) -> Iterator[View]:
+    """Yield stretches of single letters as words: one separator joins, more of them divide."""
+    for count, found in enumerate(_COMPILED[name].finditer(view.text)):
+        if count >= MAX_REGIONS:
+            return
+        start, end = found.span()
+        inner, builder = view.text[start:end], Builder(view)
+        gap = min((len(run) for run in re.findall(f"{between}+", inner)), default=1)
+        for piece in re.finditer(rf"({between}+)|((?!{between}).)", inner, re.DOTALL):
+            if piece[1] is None:
+                builder.copy(start + piece.start(), start + piece.end())
+            elif len(piece[1]) > gap:
+                builder.put(" ", start + piece.start(), start + piece.end())
+        joined = builder.view(Channel.DECODED, name)
+        if is_text(joined.text):
+            yield joined

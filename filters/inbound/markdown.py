@@ -1,0 +1,45 @@
+"""What Markdown and TeX keep from the reader's eyes: comments, titles of links, white or phantom formulas.
+
+Guarantees: linear; each aside is a view with its exact place; comments are taken out of what is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from checkvalve.filters.inbound.notes import Notes
+from checkvalve.filters.inbound.views import View
+from checkvalve.filters.outcomes import Channel, Severity
+
+_COMMENT: Final = re.compile(
+    r"(?m)^[ ]{0,3}\[(?://|comment|_|\.|#|!|-)[^\]\n]{0,40}\]:[ \t]*(?:#|<>|https?://\S{0,200}|/)?[ \t]*[(\"']([^\n]{1,4000})[)\"'][ \t]*$",
+    re.IGNORECASE,
+)
+_TITLE: Final = re.compile(
+    r"\]\([ ]?<?[^\s()\[\]\"']{1,2000}>?[ ]{1,4}[\"'(]([^\"')\n]{8,2000})[\"')]|(?m:^[ ]{0,3}\[[^\]\n]{1,200}\]:[ \t]*\S{1,2000}[ \t]+[\"'(]([^\"'\n]{8,2000})[\"')])"
+)
+_ALT: Final = re.compile(r"!\[([^\[\]\n]{24,2000})\]")
+_TEX: Final = re.compile(
+    r"\\(?:phantom|hphantom|vphantom|textcolor\{white\}|color\{white\}|tiny\\color\{white\})\s*\{?([^}\n]{6,2000})"
+)
+
+
+def asides(view: View, notes: Notes) -> Iterator[View]:
+    """Yield what a reader of the rendered text does not see."""
+    text = view.text
+    if "](" in text or "]:" in text or "![" in text:
+        for found in _COMMENT.finditer(text):
+            notes.find("hidden-text", view, *found.span(1), Severity.LOW, detail="comment", channel=Channel.HIDDEN)
+            notes.replace(view, *found.span(), "", "hidden-text")
+            yield view.part(*found.span(1), Channel.HIDDEN, "comment")
+        for found in _TITLE.finditer(text):
+            yield view.part(*(found.span(1) if found[1] is not None else found.span(2)), Channel.METADATA, "title")
+        for found in _ALT.finditer(text):
+            yield view.part(*found.span(1), Channel.METADATA, "alt")
+    if "\\" in text:
+        for found in _TEX.finditer(text):
+            notes.find("hidden-text", view, *found.span(1), Severity.LOW, detail="formula", channel=Channel.HIDDEN)
+            notes.replace(view, *found.span(1), "", "hidden-text")
+            yield view.part(*found.span(1), Channel.HIDDEN, "formula")

@@ -1,0 +1,49 @@
+"""What the stages of one scan write down: findings and edits, in characters of the item's own text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from checkvalve.filters.inbound.views import View
+from checkvalve.filters.outcomes import Channel, Edit, Finding, Severity
+
+MAX_FINDINGS: Final = 100
+"""Findings of one item; what is found more often is not more true."""
+
+
+@dataclass(slots=True)
+class Notes:
+    """Findings and edits so far. ``start`` and ``end`` are characters here; the chain turns them into bytes at the end."""
+
+    findings: list[Finding] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
+    unscanned: str = ""  # the code of the first thing that could not be looked at
+
+    def find(  # the parts of a finding
+        self,
+        code: str,
+        view: View,
+        start: int,
+        end: int,
+        severity: Severity,
+        *,
+        detail: str = "",
+        channel: Channel | None = None,
+    ) -> None:
+        """Note that ``view.text[start:end]`` shows ``code``."""
+        if len(self.findings) >= MAX_FINDINGS and severity < Severity.MEDIUM:
+            return
+        first, last = view.origin(start, end)
+        found = Finding(code, first, last, channel or view.channel, severity, detail or view.note)
+        if len(self.findings) < 2 * MAX_FINDINGS and found not in self.findings:
+            self.findings.append(found)
+
+    def replace(self, view: View, start: int, end: int, replacement: str, code: str) -> None:
+        """Note that this stretch is to be shown as ``replacement``."""
+        first, last = view.origin(start, end)
+        self.edits.append(Edit(first, last, replacement, code))
+
+    def leave(self, code: str) -> None:
+        """Note that something of the item was not looked at."""
+        self.unscanned = self.unscanned or code

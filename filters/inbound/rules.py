@@ -1,0 +1,172 @@
+"""The patterns as one machine: linear-time matching over canonical text, and the weighing of what was found.
+
+1. One RE2 set for each script says which patterns match at all; most texts end here. 2. The patterns that do are run
+for their places, a bounded number of times. 3. In each window the weights of different families are added up; at
+:data:`ENOUGH` the window is flagged. A window, not a text: what stands far apart is not one act, and a long text
+neither dilutes nor adds up. Guarantees: linear in the text whatever it holds (RE2 has no backtracking).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import re2
+
+from checkvalve.filters.inbound.phrases_english import PHRASES, TOOL_PHRASES, table
+from checkvalve.filters.inbound.phrases_world import SCRIPTS, WORLD
+
+ENOUGH: Final = 3
+"""The weight at which a window is flagged."""
+WINDOW: Final = 700
+"""Characters that count as one place: a paragraph."""
+MAX_HITS: Final = 40
+"""Places of one pattern that are looked at."""
+_GAP: Final = "[^.!?\\x{3002}\\x{ff01}\\x{ff1f}\\x{964}\\x{61f}\\x0b]"
+_MEMORY: Final = 64 << 20
+_SEPARATOR: Final = "\x0b"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One place where a pattern matches, in characters of the text that was matched."""
+
+    family: str
+    weight: int
+    start: int
+    end: int
+
+    @property
+    def act(self) -> str:
+        """The family without its language."""
+        return re.sub(r"-[a-z]{2}(?:-latn)?$", "", self.family)
+
+
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """One window in which enough came together."""
+
+    families: tuple[str, ...]
+    weight: int
+    start: int
+    end: int
+
+
+class RuleSet:
+    """A row of patterns: as one set for the question whether, and one by one for the question where."""
+
+    def __init__(self, phrases: Iterable[tuple[str, int, str]]) -> None:
+        options = re2.Options()
+        options.max_mem = _MEMORY
+        options.log_errors = False
+        self._phrases = [(family, weight, pattern.replace("~", _GAP)) for family, weight, pattern in phrases]
+        self._set = re2.Set.SearchSet(options)
+        for _, _, pattern in self._phrases:
+            self._set.Add(pattern)
+        self._set.Compile()
+        self._options = options
+
+    def hits(self, text: bytes) -> Iterator[Hit]:
+        """Yield every place where a pattern matches the UTF-8 ``text``, in bytes of it."""
+        for number in self._set.Match(text) or ():
+            family, weight, pattern = self._phrases[number]
+            for count, found in enumerate(_compiled(pattern).finditer(text)):
+                if count >= MAX_HITS:
+                    break
+                yield Hit(family, weight, *found.span())
+
+
+@cache
+def _compiled(pattern: str) -> re2._Regexp:
+    options = re2.Options()
+    options.max_mem = _MEMORY
+    return re2.compile(pattern.encode(), options)
+
+
+@cache
+def rule_set(script: str) -> RuleSet:
+    """Return the patterns of one script; those of English are ``latin``, those of tool descriptions ``tool``."""
+    if script == "tool":
+        return RuleSet(table(TOOL_PHRASES))
+    world = (phrase for code, words in WORLD.items() if words.script == script for phrase in words.patterns(code))
+    return RuleSet((*table(PHRASES), *world) if script == "latin" else world)
+
+
+_SCRIPT_LETTERS: Final = {name: re.compile(f"[{letters}]") for name, letters in SCRIPTS.items()}
+
+
+def scripts_of(text: str) -> list[str]:
+    """Return the scripts whose patterns can match ``text``, before it is folded."""
+    if text.isascii():
+        return ["latin"]
+    return ["latin", *(name for name, letters in _SCRIPT_LETTERS.items() if letters.search(text))]
+
+
+def one_line(text: str) -> str:
+    """Return canonical text as patterns read it: lines run on, paragraphs do not; no character moves."""
+    if "\n" not in text:
+        return text
+    if "\r" in text:
+        text = text.replace("\r\n", " \n")
+    return text.replace("\n \n", f"{_SEPARATOR} {_SEPARATOR}").replace("\n\n", _SEPARATOR * 2).replace("\n", " ")
+
+
+def find(text: str, scripts: Sequence[str], *, tools: bool = False) -> list[Hit]:
+    """Return every hit in canonical ``text``, in characters, in order of place."""
+    data = one_line(text).encode("utf-8", "surrogatepass")
+    names = [*scripts, "tool"] if tools else scripts
+    hits = [hit for name in names for hit in rule_set(name).hits(data)]
+    if len(data) != len(text):
+        hits = _in_characters(data, hits)
+    return sorted(hits, key=lambda hit: (hit.start, hit.end))
+
+
+def _in_characters(data: bytes, hits: Sequence[Hit]) -> list[Hit]:
+    """Turn byte places into character places, in one pass."""
+    places = sorted({place for hit in hits for place in (hit.start, hit.end)})
+    characters, last, count = {}, 0, 0
+    for place in places:
+        count += sum(byte & 0xC0 != 0x80 for byte in data[last:place])  # noqa: PLR2004  # a continuation byte begins no character
+        characters[place], last = count, place
+    return [Hit(hit.family, hit.weight, characters[hit.start], characters[hit.end]) for hit in hits]
+
+
+class _Window:
+    """The hits inside the sliding window: for each act how many there are of each weight."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, list[int]] = {}
+
+    def change(self, hit: Hit, step: int) -> None:
+        """Take a hit in (1) or out (-1)."""
+        self._counts.setdefault(hit.act, [0] * (ENOUGH + 1))[min(hit.weight, ENOUGH)] += step
+
+    def weight(self) -> int:
+        """Return the sum over acts of the heaviest hit of each."""
+        return sum(max((level for level, count in enumerate(row) if count), default=0) for row in self._counts.values())
+
+
+def weigh(hits: Sequence[Hit], *, enough: int = ENOUGH) -> list[Flagged]:
+    """Return the windows of ``hits`` (in order of place) whose different acts weigh ``enough`` together."""
+    flagged: list[Flagged] = []
+    window = _Window()
+    left = reach = 0
+    for right, hit in enumerate(hits):
+        window.change(hit, 1)
+        reach = max(reach, hit.end)
+        while hits[left].start < hit.start - WINDOW:
+            window.change(hits[left], -1)
+            left += 1
+        weight = window.weight()
+        if weight < enough:
+            continue
+        start, families = hits[left].start, {item.family for item in hits[max(left, right - MAX_HITS) : right + 1]}
+        if flagged and start <= flagged[-1].end:
+            families |= set(flagged[-1].families)
+            start, weight = flagged[-1].start, max(weight, flagged[-1].weight)
+            flagged.pop()
+        flagged.append(Flagged(tuple(sorted(families)), weight, start, reach))
+    return flagged

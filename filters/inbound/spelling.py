@@ -1,0 +1,58 @@
+"""Key words of the patterns that were misspelt by one step, and words run together: read as what they stand for.
+
+A step is a letter left out, doubled, or swapped with its neighbour. Only the few words without which the patterns do
+not match are mended, so ordinary misspellings stay what they are. Guarantees: linear, one pass of one alternation.
+"""
+
+from __future__ import annotations
+
+from string import ascii_lowercase
+from typing import Final
+
+import re2
+
+from checkvalve.filters.inbound.views import Builder, View
+from checkvalve.filters.outcomes import Channel
+
+_WORDS: Final = (
+    "ignore disregard forget override bypass previous prior above earlier instructions instruction prompt system "
+    "guidelines directives reveal password passwords credentials secret assistant user without telling forward"
+).split()
+_ORDINARY: Final = frozenset(
+    "sytem forge forgot forgets priors abov promt user uses sue us ser use usr above secrets secrete foward prompts reveals rior prio pior over".split()
+)
+"""Variants that are words of their own, or too common as ordinary slips."""
+_SHORTEST: Final = 5
+_PIVOTS: Final = ("ignore", "disregard", "previous", "instructions", "instruction", "prompt", "system")
+"""Of these a letter too many or a wrong one inside the word is mended, too: without them most patterns are blind."""
+
+
+def _variants(word: str) -> set[str]:
+    swapped = {word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1)}
+    dropped = {word[:at] + word[at + 1 :] for at in range(1, len(word))}
+    doubled = {word[:at] + word[at] + word[at:] for at in range(len(word))}
+    edited: set[str] = set()
+    if word in _PIVOTS:
+        inside = range(1, len(word))
+        edited = {word[:at] + letter + word[at + keep :] for at in inside for letter in ascii_lowercase for keep in (0, 1) if at + keep < len(word)}
+    return {item for item in swapped | dropped | doubled | edited if len(item) >= _SHORTEST} - {word} - _ORDINARY - set(_WORDS)
+
+
+_MEANT: Final = {variant: word for word in _WORDS for variant in _variants(word)}
+_OPTIONS: Final = re2.Options()
+_OPTIONS.max_mem = 32 << 20
+_SLIPS: Final = re2.compile(rf"\b(?:{'|'.join(sorted(_MEANT))})\b", _OPTIONS)
+
+
+def mended(view: View) -> View | None:
+    """Return canonical ``view`` with its slips mended, or nothing where there are none."""
+    builder, position = Builder(view), 0
+    for found in _SLIPS.finditer(view.text):
+        start, end = found.span()
+        builder.copy(position, start)
+        builder.put(_MEANT[view.text[start:end]], start, end)
+        position = end
+    if not position:
+        return None
+    builder.copy(position, len(view.text))
+    return builder.view(Channel.DECODED, "misspelt")
