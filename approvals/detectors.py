@@ -47,7 +47,7 @@ def hidden_text(_request: ActionRequest, leaves: Sequence[AttributedLeaf], /) ->
 
 
 def _hides(text: str) -> bool:
-    if text.isascii() and text.isprintable():
+    if not any(is_invisible(char) for char in set(text)):
         return False
     in_flag = False
     for position, char in enumerate(text):

@@ -82,6 +82,12 @@ _short = lru_cache(maxsize=4096)(_analyse)
 _long = lru_cache(maxsize=64)(_analyse)
 
 
+def forget() -> None:
+    """Forget every text that was remembered: for measuring, and for a process that is done with a session."""
+    _short.cache_clear()
+    _long.cache_clear()
+
+
 def _values(text: str) -> Iterator[tuple[str, str, int, int]]:
     """Yield ``(kind, form, start, end)`` for the whole text and for each of its lines, as every kind it can be."""
     for start, end in _members(text):

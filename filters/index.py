@@ -20,7 +20,7 @@ from checkvalve.filters.labels import NOBODY, Authority, Readers, Trust
 from checkvalve.filters.mentions import mask, mention
 from checkvalve.filters.normalise import Normalised, normalise
 from checkvalve.filters.origins import Attribution, Field, FieldRule, MatchKind, Origin
-from checkvalve.filters.places import Place, Places
+from checkvalve.filters.places import Place, Places, Wanted
 from checkvalve.filters.values import canonical, words
 from checkvalve.filters.vocabulary import POINTING
 from checkvalve.filters.words import names_in, own_parts, spoken_name, tokens
@@ -177,15 +177,21 @@ class AttributionIndex:
 
     def attribute(self, value: str, kind: str = "text") -> Attribution:
         """Return every place ``value`` stands at, best first (authority, trust, then match kind)."""
-        decoded = tuple(decoded_views(value))
+        wanted = Wanted.of(value, kind)
+        decoded = [Wanted.of(view, kind) for view in decoded_views(value)]
         found: list[Origin] = []
         for rank in sorted(self._places):
             if len(found) >= MAX_ORIGINS:
                 break
             places = self._places[rank]
-            best = places.best(value, kind, decoded, MAX_ORIGINS - len(found))
+            best = places.best(wanted, decoded, MAX_ORIGINS - len(found))
             found += (self._origin(match, place, places.text(place.field), kind) for match, place in best)
         return Attribution(value, kind, tuple(found))
+
+    def sizes(self) -> tuple[int, int]:
+        """Return how many places of words and of canonical forms are kept: what the memory grows with."""
+        found = [places.sizes() for places in self._places.values()]
+        return sum(one for one, _ in found), sum(two for _, two in found)
 
     def _add(self, field: Field) -> None:
         analysis = analyse(field.text)

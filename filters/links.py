@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from checkvalve.filters.normalise import is_invisible
+from checkvalve.filters.normalise import visible
 from checkvalve.filters.values import EMAIL, URL, url_host
 from checkvalve.filters.vocabulary import FILE_ENDINGS
 
@@ -47,11 +47,7 @@ class Link:
 
 def links(text: str) -> Iterator[Link]:
     """Yield every link and address of ``text``, each target once, those that fetch by themselves first."""
-    plain = (
-        html.unescape("".join(char for char in text if not is_invisible(char)))
-        if not text.isascii() or "&" in text
-        else text
-    )
+    plain = html.unescape(visible(text)) if not text.isascii() or "&" in text else text
     seen: set[str] = set()
     for target, fetched in _targets(plain):
         cleaned = target.rstrip(_TRAILING)

@@ -51,6 +51,12 @@ def is_invisible(char: str) -> bool:
     return unicodedata.category(char) in {"Cf", "Cc", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
+def visible(text: str) -> str:
+    """Return ``text`` without the characters that leave no mark on a screen."""
+    hidden = [ord(char) for char in set(text) if is_invisible(char)]
+    return text.translate(dict.fromkeys(hidden)) if hidden else text
+
+
 @dataclass(frozen=True, slots=True)
 class Normalised:
     """Normalised ``text``; ``offsets`` has one entry more than ``text`` and is None where nothing moved."""

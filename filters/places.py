@@ -10,15 +10,16 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from checkvalve.filters.analysis import Analysis
-from checkvalve.filters.normalise import Normalised, normalise
+from checkvalve.filters.normalise import Normalised, normal_text
 from checkvalve.filters.origins import MatchKind
 from checkvalve.filters.sameness import PLAIN, is_same
-from checkvalve.filters.values import canonical, words
-from checkvalve.filters.words import tokens
+from checkvalve.filters.values import canonical
+from checkvalve.filters.words import split
 
 MAX_EXAMINED: Final = 256
 """Places looked at per value and rank, each way of finding it: what stands at more is common, and further places of
@@ -38,6 +39,31 @@ class Place(NamedTuple):
 
 
 Found = tuple[MatchKind, Place]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A value that is looked for: its canonical forms, and its words."""
+
+    value: str
+    kind: str
+    forms: tuple[tuple[str, str], ...]
+    words: list[str]
+
+    @classmethod
+    def of(cls, value: str, kind: str) -> Wanted:
+        """Return ``value`` with everything it is found by."""
+        normal = normal_text(value)
+        family = kind.partition(":")[0]
+        text = " ".join(normal.split())
+        special = None if family in PLAIN else canonical(family, value)
+        forms = (("text", text),) if text else ()
+        return cls(
+            value,
+            kind,
+            (*forms, (family, special)) if special else forms,
+            split(normal),
+        )
 
 
 class Places:
@@ -72,22 +98,22 @@ class Places:
         """Return the text of a field."""
         return self._texts[field][0]
 
-    def best(self, value: str, kind: str, decoded: Sequence[str], room: int) -> list[Found]:
-        """Return the best ``room`` places of ``value``: best match first, then whole ones, then in the order they came.
+    def best(self, wanted: Wanted, decoded: Sequence[Wanted], room: int) -> list[Found]:
+        """Return the best ``room`` places of a value: best match first, then whole ones, then in the order they came.
 
-        What is found by one of the ``decoded`` forms never counts as the value itself.
+        What is found by one of its ``decoded`` forms never counts as the value itself.
         """
         hits: dict[tuple[int, int, int], Found] = {}
-        for whole, hunt in ((True, self._find(value, kind)), (False, self._phrase(value))):
+        for whole, hunt in ((True, self._find(wanted)), (False, self._phrase(wanted))):
             enough = 0
             for place in islice(hunt, MAX_EXAMINED):
-                match = self._match(place, value, kind)
+                match = self._match(place, wanted)
                 _keep(hits, match, place)
                 enough += match is MatchKind.EXACT and place.whole is whole
                 if enough >= room:  # nothing that follows could be better
                     return sorted(hits.values(), key=_quality)[:room]
         for view in decoded:
-            for place in islice(chain(self._find(view, kind), self._phrase(view)), MAX_EXAMINED):
+            for place in islice(chain(self._find(view), self._phrase(view)), MAX_EXAMINED):
                 _keep(hits, MatchKind.DERIVED, place)
         return sorted(hits.values(), key=_quality)[:room]
 
@@ -107,43 +133,46 @@ class Places:
         else:
             found.append(packed)
 
-    def _find(self, value: str, kind: str) -> Iterator[Place]:
-        """Yield whole fields, lines and addresses that equal ``value``."""
-        family = kind.partition(":")[0]
-        if form := words(value):
-            yield from self._of_form("text", form)
-        if family not in PLAIN and (special := canonical(family, value)):
-            yield from self._of_form(family, special)
+    def _find(self, wanted: Wanted) -> Iterator[Place]:
+        """Yield whole fields, lines and addresses that equal a value."""
+        for kind, form in wanted.forms:
+            yield from self._of_form(kind, form)
 
     def _of_form(self, kind: str, form: str) -> Iterator[Place]:
         found = self._forms.get(kind, {}).get(form, ())
         for packed in (found,) if isinstance(found, int) else found:
             yield Place(packed >> 2 * _BITS + 1, (packed >> _BITS + 1) & _MASK, (packed >> 1) & _MASK, bool(packed & 1))
 
-    def _phrase(self, value: str) -> Iterator[Place]:
-        """Yield where the words of ``value`` stand in a row."""
-        wanted = [word for word, *_ in tokens(normalise(value).text)]
-        for place in self._rows(wanted):
+    def _phrase(self, wanted: Wanted) -> Iterator[Place]:
+        """Yield where the words of a value stand in a row."""
+        length = len(wanted.words) - 1
+        for place in self._rows(wanted.words):
             starts = self._texts[place >> _BITS][1]
             first = place & _MASK
-            yield Place(place >> _BITS, starts[first], starts[first + len(wanted) - 1] + len(wanted[-1]), whole=False)
+            yield Place(place >> _BITS, starts[first], starts[first + length] + len(wanted.words[-1]), whole=False)
 
     def _rows(self, wanted: Sequence[str]) -> Iterator[int]:
-        lists = [known for word in wanted if (known := self._words.get(word)) is not None]
-        if len(lists) < len(wanted) or not wanted:
+        lists = []
+        for word in wanted:
+            if (known := self._words.get(word)) is None:
+                return
+            lists.append(known)
+        if not lists:
             return
-        ranked = sorted(range(len(lists)), key=lambda index: len(lists[index]))
-        rarest, others = ranked[0], ranked[1:]
+        rarest = lists.index(min(lists, key=len))
+        near = (*lists[rarest + 1 :], *reversed(lists[:rarest]))
+        steps = (*range(1, len(lists) - rarest), *range(-1, -rarest - 1, -1))
         for place in lists[rarest]:
-            first = place - rarest
-            if first >> _BITS == place >> _BITS and all(_holds(lists[index], first + index) for index in others):
-                yield first
+            if place & _MASK >= rarest and all(
+                _holds(known, place + step) for known, step in zip(near, steps, strict=True)
+            ):
+                yield place - rarest
 
-    def _match(self, place: Place, value: str, kind: str) -> MatchKind:
+    def _match(self, place: Place, wanted: Wanted) -> MatchKind:
         text = self.text(place.field)
-        if not is_same(text, place.start, place.end, value, kind):
+        if not is_same(text, place.start, place.end, wanted.value, wanted.kind):
             return MatchKind.DERIVED
-        return MatchKind.EXACT if text.source(place.start, place.end) == value else MatchKind.NORMALISED
+        return MatchKind.EXACT if text.source(place.start, place.end) == wanted.value else MatchKind.NORMALISED
 
 
 def _holds(places: array[int], place: int) -> bool:

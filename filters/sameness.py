@@ -20,6 +20,7 @@ _REACHING: Final = frozenset({"email", "url", "host", "path"})
 _STOPS: Final = frozenset(" \t\n\r'\"<>(),;\u00b7")
 _FULL_WIDTH: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3002: "."}
 """Full-width signs of an East Asian keyboard: what people type there is plain ASCII to them."""
+_QUOTES: Final = str.maketrans(FOLD)
 _GROUPED: Final = frozenset({"account", "phone", "number"})
 """Kinds written in groups of digits: one group of several is another value."""
 _ENDS_IN_DIGITS: Final = re.compile(r"\d[ ,.-]?$")
@@ -68,7 +69,7 @@ def _with_signs(text: str, start: int, end: int, value: str) -> tuple[int, int]:
 
 def _letters(text: str) -> str:
     """Fold case simply and unify quotes: letters that one standard maps together stay apart ("\u00df", "\u00b2")."""
-    plain = "".join(FOLD.get(char, char) for char in unicodedata.normalize("NFC", text))
+    plain = unicodedata.normalize("NFC", text).translate(_QUOTES)
     return " ".join(plain.lower().split())
 
 

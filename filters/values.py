@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 from urllib.parse import urlsplit
@@ -63,8 +64,18 @@ def canonical(kind: str, text: str) -> str | None:
 
     Kinds without a form of their own (names, channels, ids, free text) compare by normalised words.
     """
+    return _canonical_short(kind, text) if len(text) <= _SHORT else _canonical(kind, text)
+
+
+def _canonical(kind: str, text: str) -> str | None:
     maker = _MAKERS.get(kind.partition(":")[0])
     return maker(text.strip()) if maker else words(text)
+
+
+_SHORT: Final = (
+    256  # characters of a value whose form is remembered: the same one is asked for at every place it stands
+)
+_canonical_short = lru_cache(maxsize=4096)(_canonical)
 
 
 def words(text: str) -> str | None:

@@ -34,6 +34,11 @@ def tokens(text: str) -> Iterator[tuple[str, int, int]]:
         yield match[0], match.start(), match.end()
 
 
+def split(text: str) -> list[str]:
+    """Return the words of normalised ``text``."""
+    return _TOKEN.findall(text)
+
+
 def own_parts(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the parts of a user's message in order, each with whether it is in the user's own words."""
     own: list[str] = []
