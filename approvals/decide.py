@@ -101,7 +101,7 @@ class ArgumentReport:
 
 @dataclass(frozen=True)
 class Decision:
-    """A verdict with everything it rests on.
+    """A verdict with everything it rests on. ``action`` is what the policy was asked about, or nothing where it was not.
 
     ``endorsable`` is what a person would accept by saying yes; ``uses`` are the endorsements and mandates that an
     ``allow`` relies on; ``mandate`` is one that would have made the question unnecessary, where the user's words named
@@ -116,6 +116,7 @@ class Decision:
     manifest_digest: str = ""
     schema_digest: str | None = None
     profile: str = "strict"
+    action: str = ""
     endorsable: tuple[Endorsement, ...] = ()
     uses: tuple[Use, ...] = ()
     mandate: Mandate | None = None
@@ -135,6 +136,7 @@ class Decision:
             "manifest_digest": self.manifest_digest,
             "schema_digest": self.schema_digest,
             "profile": self.profile,
+            **({"action": self.action} if self.action else {}),
             **({"mandate": self.mandate.to_json()} if self.mandate else {}),
         }
 
@@ -190,6 +192,7 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
         manifest_digest=manifest_digest(context.manifest),
         schema_digest=spec.schema_digest,
         profile=context.profile,
+        action=action,
         endorsable=_endorsable(verdict, leaves, spec),
         uses=uses_of([use for item in leaves for use in item.uses]) if isinstance(verdict, Allow) else (),
         mandate=offer(leaves, spec, context.reads, context.index) if isinstance(verdict, Review) else None,

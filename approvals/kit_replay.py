@@ -56,9 +56,12 @@ def by_facts(
 ) -> tuple[str, str, str]:
     """Return verdict, rule, and what it rests on, for a recorded decision under ``policy``.
 
-    1. Without facts the call was refused before any policy: it stays so. 2. Without an action (the tool is not in the
-    manifest any more) nothing can be said. 3. Where something other than the policy had made it stricter, it stays.
+    ``action`` is the effect that the tool has today; the recorded one counts where there is one, since the facts are
+    about it. 1. Without facts the call was refused before any policy: it stays so. 2. Without an action (an old record,
+    and the tool is not in the manifest any more) nothing can be said. 3. Where something other than the policy
+    had made it stricter, it stays. 4. Facts of an older or newer version say nothing.
     """
+    action = str(decision.get("action") or action)
     facts: dict[str, Fact] = dict(decision.get("facts") or {})
     rules = [str(item) for item in decision.get("rules") or ()]
     if not facts:
@@ -69,6 +72,8 @@ def by_facts(
     found = answer.decision, answer.rules[0] if answer.rules else "default-deny"
     if (verdict[1] not in rules or verdict[1] in OF_THE_SURFACE) and STRICTNESS[verdict[0]] >= STRICTNESS[found[0]]:
         return (*verdict, "facts")
+    if answer.errors:
+        return (*verdict, "unknown")
     return (*found, "facts")
 
 

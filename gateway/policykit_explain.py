@@ -78,7 +78,8 @@ def command(loaded: Loaded) -> Callable[..., None]:
         declared, rules = parts_of(settings, manifest, policy)
         found = _case(call, declared, rules, profile or settings.settings.profile) or _stored(call, settings)
         spec = declared.find(found.tool, found.server)
-        action = spec.effect.value if spec else "answer" if found.tool == "answer" else ""
+        now = spec.effect.value if spec else "answer" if found.tool == "answer" else ""
+        action = str(found.decision.get("action") or now)
         explanation = explain(found.tool, action, spec, found.decision, rules, found.digest)
         if as_json:
             typer.echo(json.dumps(explanation.to_json(), indent=2))

@@ -168,4 +168,6 @@ def _print(changes: Sequence[Redecided]) -> None:
         say(f"and {len(changed) - _SHOWN} more")
     counts = Counter(item.how for item in changes)
     rest = ", ".join(f"{number} from {how}" for how, number in sorted(counts.items()))
+    if counts["unknown"]:
+        say(f"{counts['unknown']} could not be judged: the tool is gone, or the facts are of another version")
     say(f"{len(changes)} recorded calls, {len(changed)} would be decided otherwise{f' ({rest})' if rest else ''}")

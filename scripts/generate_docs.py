@@ -2,8 +2,8 @@
 
 - ``docs/claims.md``, from ``tests/requirements.py``, and ``docs/cli.md``, from the commands themselves;
 - in README and docs, what stands between ``<!-- made: NAME -->`` and ``<!-- /made -->``: ``security`` (from
-  ``tests/requirements.py``), ``settings``, ``manifest`` and ``reasons`` (from the code), or ``file PATH`` (the file, or
-  its parts between ``# [docs]`` and ``# [/docs]`` where it has some).
+  ``tests/requirements.py``), ``settings``, ``manifest``, ``reasons`` and ``gallery`` (from the code), or ``file PATH``
+  (the file, or its parts between ``# [docs]`` and ``# [/docs]`` where it has some).
 """
 
 from __future__ import annotations
@@ -183,6 +183,25 @@ def reasons_table() -> str:
     return "\n".join(["", "| reason | what would make it unnecessary |", "| --- | --- |", *rows, ""])
 
 
+def gallery_tables() -> str:
+    """Return what ships in the gallery: each manifest, its tools, and the attacks that its cases hold it against."""
+    from checkvalve.approvals.manifest import parse_manifest  # noqa: PLC0415
+    from checkvalve.gateway.policykit_cases import read_cases  # noqa: PLC0415
+    from checkvalve.gateway.policykit_gallery import names, text_in_gallery  # noqa: PLC0415
+
+    overview = ["", "| name | for | tools | cases |", "| --- | --- | --- | --- |"]
+    parts: list[str] = []
+    for name in names():
+        manifest = parse_manifest(text_in_gallery(name), name)
+        cases = read_cases(ROOT / "approvals" / "gallery" / f"{name}.cases.yaml").cases
+        overview.append(f"| [`{name}`](#{name}) | {manifest.description} | {len(manifest.tools)} | {len(cases)} |")
+        tools = ", ".join(f"`{key}` ({spec.effect})" for key, spec in manifest.tools.items())
+        parts += ["", f"### {name}", "", _wrapped(tools), "", "| what an attack tries | verdict |", "| --- | --- |"]
+        attacks = (item for item, _ in cases if item.name.startswith("attack: "))
+        parts += [f"| {_cell(item.name.removeprefix('attack: '))} | {item.verdict} |" for item in attacks]
+    return "\n".join([*overview, *parts, ""])
+
+
 def _file(name: str) -> str:
     if not (ROOT / name).is_file():
         raise SystemExit(f"{name} is missing: a page shows it")
@@ -198,6 +217,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "settings": settings_table,
     "manifest": manifest_tables,
     "reasons": reasons_table,
+    "gallery": gallery_tables,
 }
 
 

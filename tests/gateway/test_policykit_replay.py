@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from checkvalve.approvals.kit_replay import by_facts
+from checkvalve.approvals.kit_rules import GOOD
 from checkvalve.approvals.policy import load_policy
 from checkvalve.graphs.session import Call
 from tests.gateway.terminal import Terminal
@@ -112,4 +113,29 @@ def test_facts_alone_keep_what_no_policy_decided() -> None:
     assert by_facts({"facts": {}}, ("deny", "unknown-tool"), "send", policy) == ("deny", "unknown-tool", "refused")
     assert by_facts(facts, ("allow", "x"), "", policy) == ("allow", "x", "unknown")
     assert by_facts(facts, ("deny", "hidden-text"), "send", policy) == ("deny", "hidden-text", "facts")
-    assert by_facts(facts, ("allow", "x"), "send", policy)[0] == "deny"  # facts that are not all there fail closed
+    assert by_facts(facts, ("allow", "x"), "send", policy) == ("allow", "x", "unknown")  # facts that are not all there
+
+
+def test_facts_are_about_the_effect_that_was_recorded_with_them() -> None:
+    policy = load_policy()
+    facts = {**GOOD, "profile": "strict", "leaves_domain": False, "reversible": False, "targets_ok": False}
+    decision = {"facts": facts, "rules": ["untrusted-target"], "action": "send"}
+    assert by_facts(decision, ("review", "untrusted-target"), "read", policy)[0] == "review"
+    assert by_facts({**decision, "action": ""}, ("review", "untrusted-target"), "read", policy)[0] == "allow"
+    assert by_facts(decision, ("review", "untrusted-target"), "", policy) == ("review", "untrusted-target", "facts")
+
+
+def test_facts_of_another_version_say_nothing() -> None:
+    facts = {**GOOD, "profile": "strict", "leaves_domain": False}
+    decision = {"facts": facts, "rules": ["attributed-effect"], "action": "send"}
+    assert by_facts(decision, ("allow", "attributed-effect"), "send", load_policy()) == (
+        "allow", "attributed-effect", "unknown",
+    )  # fmt: skip
+
+
+def test_a_decision_is_recorded_with_its_effect(recorded: World) -> None:
+    with recorded.open() as gateway:
+        rows = {row.tool: row.decision.get("action") for row in gateway.queue.list()}
+    assert rows["send_mail"] == "send"
+    assert rows["read_mail"] == "read"
+    assert "rm" not in rows or rows["rm"] is None
