@@ -17,14 +17,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from checkvalve.approvals.decide import Decision, DecisionContext, decide
 from checkvalve.approvals.endorsements import Endorsement, Mandate
+from checkvalve.approvals.errors import MandateError
 from checkvalve.approvals.facts import PROFILES, field_rules
 from checkvalve.approvals.manifest import load_manifest
 from checkvalve.approvals.policy import Policy, load_policy
+from checkvalve.approvals.reads import Reads
 from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import Effect, Manifest
 from checkvalve.filters.errors import HostileInputError
-from checkvalve.filters.fields import result_fields
+from checkvalve.filters.fields import result_fields, source_of
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority, Source
 from checkvalve.filters.origins import FieldRule
@@ -87,12 +89,17 @@ class EndorsementCase(_Strict):
 
 
 class MandateCase(_Strict):
-    """A source that the user lets fill roles of a tool."""
+    """A source that the user lets fill roles of a tool, within limits; nothing of it is used up yet."""
 
     source: str
-    tool: str
+    tool: str = ""
     roles: list[str]
-    max_amount: float | None = None
+    max_amount: float | str | None = None
+    max_calls: int = 1
+    effect: str = ""
+    values: dict[str, list[str]] = Field(default_factory=dict)
+    hosts: list[str] = Field(default_factory=list)
+    delegates: str = ""
 
 
 class Case(_Strict):
@@ -164,7 +171,8 @@ def decide_loaded(case: Case, declared: Manifest, rules: Policy, profile: str) -
         index=_index_of(case, declared),
         profile=profile,
         endorsements=[Endorsement(**item.model_dump()) for item in case.endorsements],
-        mandates=[Mandate(item.source, item.tool, tuple(item.roles), item.max_amount) for item in case.mandates],
+        mandates=[_mandate(item) for item in case.mandates],
+        reads=_reads(case),
         requester=case.requester,
         calls_so_far=_counted(case),
         done=_done(case, declared),
@@ -183,6 +191,24 @@ def decide_loaded(case: Case, declared: Manifest, rules: Policy, profile: str) -
     except HostileInputError as error:
         return Decision(verdict=refusal(error), policy_digest=rules.digest, profile=profile)
     return decide(request, context)
+
+
+def _mandate(item: MandateCase) -> Mandate:
+    try:
+        return Mandate.from_json(item.model_dump())
+    except MandateError as error:
+        raise CaseError(f"mandates: {error.message}", error.remedy) from error
+
+
+def _reads(case: Case) -> Reads:
+    """Return the earlier calls of a case, under the sources that their results have there."""
+    found = Reads()
+    for number, step in enumerate(case.history, 1):
+        found.add(step.tool, f"h{number}", step.args, server=step.server)
+        if step.source is not None:
+            read = found.by_source[source_of(step.tool, f"h{number}")]
+            found.by_source.setdefault(str(Source(**step.source.model_dump())), read)
+    return found
 
 
 def read_case(text: bytes) -> Case:

@@ -83,6 +83,11 @@ class Desk:
         token = queue.reviewers.add("ann")
         return cls(queue, clock, queue.reviewers.authenticate(token), token)
 
+    @classmethod
+    def over(cls, queue: Queue, clock: HandClock, reviewer: Reviewer) -> Desk:
+        """Return a desk over a queue that has been used before."""
+        return cls(queue, clock, reviewer, "")
+
     def request(
         self, *, to: str = MAIL.value, thread: str = "t", call_id: str = "", requester: str = "bob"
     ) -> ActionRequest:
