@@ -60,6 +60,22 @@ def rule_for(rules: Sequence[FieldRule], path: Sequence[Step]) -> FieldRule:
     return min(found, key=lambda rule: (rule.path.count("*"), -len(rule.path)), default=UNDECLARED)
 
 
+class _Rules:
+    """The rules of one result; that for a path is worked out once for all members of a list."""
+
+    def __init__(self, rules: Sequence[FieldRule]) -> None:
+        self._rules = rules
+        self._steps = {step for rule in rules for step in rule.path.split(".")}
+        self._known: dict[tuple[Step | None, ...], FieldRule] = {}
+
+    def find(self, path: Sequence[Step]) -> FieldRule:
+        """Return the rule for ``path``. A position that no rule spells out is as good as any other."""
+        shape = tuple(None if isinstance(step, int) and str(step) not in self._steps else step for step in path)
+        if shape not in self._known:
+            self._known[shape] = rule_for(self._rules, path)
+        return self._known[shape]
+
+
 def result_fields(
     value: object, *, tool: str, call: str, args: Mapping[str, object], rules: Sequence[FieldRule]
 ) -> Iterator[Field]:
@@ -78,10 +94,10 @@ def key_fields(
     A key is trusted only where a rule says so of the keys themselves.
     """
     source = source_of(tool, call)
-    said, of_keys = [rule for rule in rules if not rule.keys], [rule for rule in rules if rule.keys]
+    said, of_keys = _Rules([rule for rule in rules if not rule.keys]), _Rules([rule for rule in rules if rule.keys])
     for path in _data_keys(value, rules):
-        own = rule_for(of_keys, path)
-        rule = own if own is not UNDECLARED else replace(rule_for(said, path), trust=Trust.UNTRUSTED, kind="text")
+        own = of_keys.find(path)
+        rule = own if own is not UNDECLARED else replace(said.find(path), trust=Trust.UNTRUSTED, kind="text")
         yield (
             path,
             Field(
@@ -109,12 +125,12 @@ def scalar_fields(
     """Yield every scalar of a result that is not null as a :class:`Field`, with its exact path."""
     echoes = {words(str(item)) for _, item in leaves(args) if item is not None and not isinstance(item, bool)}
     source = source_of(tool, call)
-    said = [rule for rule in rules if not rule.keys]
+    said = _Rules([rule for rule in rules if not rule.keys])
     for path, item in leaves(value):
         if item is None:
             continue
         text = scalar_text(item)
-        rule = rule_for(said, path)
+        rule = said.find(path)
         trust = _trust(rule, value, path)
         yield (
             path,
