@@ -70,8 +70,10 @@ class Bubblewrap:
         """Run one program; see :class:`checkvalve.gateway.sandbox.Sandbox`."""
         words = checked_words(argv)
         work = self._work(work)
+        self._program()  # before anything is opened
+        call_filter = _filter()
         data = [_read_once(text.encode()) for _, text in _ACCOUNTS]
-        rules = _read_once(_filter())
+        rules = _read_once(call_filter)
         status, report = os.pipe()
         command = self.command(words, work, network=network, files=data, rules=rules, report=report)
         user, group = self.outsider or (None, None)

@@ -80,6 +80,7 @@ def supervise(launch: Launch, work: Path, limits: Limits) -> Finished:
             extra_groups=None if launch.user is None else [],
         )
     except OSError as error:
+        os.close(launch.status)
         raise SandboxError(f"{launch.argv[0]} cannot be started: {error.strerror}", "install bubblewrap") from error
     finally:
         for descriptor in launch.keep:
