@@ -29,6 +29,9 @@ from checkvalve.filters.words import is_evidence
 
 _EXPLICIT: Final = frozenset({Effect.REMEMBER, Effect.CONFIGURE})
 _TOOL: Final = "tool:"
+_QUOTES: Final = frozenset(
+    {("'", "'"), ('"', '"'), ("`", "`"), ("\u2018", "\u2019"), ("\u201c", "\u201d"), ("\u201e", "\u201c")}
+)
 
 
 class Granted(Protocol):
@@ -190,7 +193,14 @@ def _is_itself(origin: Origin, attribution: Attribution) -> bool:
     if origin.match is MatchKind.REFERENCE:
         return False
     form = normalise(attribution.value).text
-    return is_evidence(form, attribution.kind, marked=False, capitalised=False)
+    return is_evidence(form, attribution.kind, marked=_is_quoted(origin), capitalised=False)
+
+
+def _is_quoted(origin: Origin) -> bool:
+    """Say whether quotation marks stand around a value: then a common word is a name there, too."""
+    text, (start, end) = origin.field.text.encode("utf-8", "surrogatepass"), origin.span
+    around = text[:start].decode("utf-8", "ignore")[-1:], text[end:].decode("utf-8", "ignore")[:1]
+    return around in _QUOTES
 
 
 def uses_of(found: Sequence[Use]) -> tuple[Use, ...]:

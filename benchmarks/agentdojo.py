@@ -1,8 +1,10 @@
-"""Measure AgentDojo under every guard and through the pipeline, and publish the numbers.
+"""Measure AgentDojo under every guard and trust profile and through the pipeline, and publish the numbers.
 
-``python benchmarks/agentdojo.py`` runs everything (about seven minutes of one core), writes ``agentdojo/results.json``,
-``agentdojo/steering.json`` and ``agentdojo/table.md`` beside this file, and puts the table into the README between its
-marks. ``--write`` only writes the tables anew from the results, ``--check`` says whether they are up to date.
+``python benchmarks/agentdojo.py`` runs everything (about fifteen minutes of one core), writes ``results.json``,
+``steering.json``, ``questions.json``, ``questions.md`` and ``table.md`` into ``agentdojo/`` beside this file, and puts
+the table into the README between its marks. ``--part guard`` measures the guards and profiles only, ``--part pipeline``
+the rest; what is not measured stays. ``--write`` only writes the tables anew from the results, ``--check`` says whether
+they are up to date.
 """
 
 import argparse
@@ -19,22 +21,35 @@ HERE = Path(__file__).resolve().parent
 sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != HERE]
 
 from checkvalve.corpora.agentdojo import run_agentdojo  # noqa: E402
+from checkvalve.corpora.agentdojo.profiles import PROFILES  # noqa: E402
 from checkvalve.corpora.crossings import in_words  # noqa: E402
+from checkvalve.corpora.remaining import in_markdown, remaining, to_json  # noqa: E402
 from checkvalve.corpora.report import Report  # noqa: E402
 
 FOLDER = HERE / "agentdojo"
 README = HERE.parent / "README.md"
+HEADING = """\
+# The questions that remain
+
+Every question that a task without an attack still needs, by trust profile: the argument that lacks an origin, the best
+place where its value stands, the rules that asked, and what a weaker rule would let through. The counts are computed
+from the runs under attack; `checkvalve corpus run agentdojo --questions` prints the same.
+"""
 START, END = "<!-- agentdojo table -->", "<!-- /agentdojo table -->"
 NAMES = {
     "allow-all": "none",
     "review-non-read": "ask about everything but reads",
-    "checkvalve": "**Checkvalve, guard mode**",
+    "checkvalve": "**Checkvalve**, profile `strict`",
+    "checkvalve, contacts": "**Checkvalve**, profile `contacts`",
+    "checkvalve, mandates": "**Checkvalve**, profile `mandates`",
+    "checkvalve, drafted": "**Checkvalve**, profile `drafted`",
     "pipeline, hijacked reader": "**Checkvalve, pipeline**, reader hijacked",
     "pipeline, hijacked reader and actor": "**Checkvalve, pipeline**, reader and actor hijacked",
 }
 COLUMNS = (
     "guard",
     "attacker effects of {with_tools}",
+    "if all yes",
     "benchmark goals",
     "free of {benign}",
     "finished",
@@ -48,11 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and publish, or only write or check the tables; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--part", choices=("all", "guard", "pipeline"), default="all", help="what to measure")
     parser.add_argument("--write", action="store_true", help="write the tables from the results that are there")
     parser.add_argument("--check", action="store_true", help="say whether the tables are those of the results")
     asked = parser.parse_args(arguments)
     if not asked.write and not asked.check:
-        publish(run_agentdojo(guard="all", mode="both", processes=asked.processes))
+        measure(asked.part, asked.processes)
     table = made()
     readme = README.read_text(encoding="utf-8")
     wanted = {FOLDER / "table.md": f"{table}\n", README: between(readme, table)}
@@ -68,22 +84,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def publish(report: Report) -> None:
-    """Write what was measured: totals for every row, and every value that was steered, with how often."""
-    rows = {one.guard: {"total": counted(one), "groups": plain(one)} for one in (*report.others, report)}
-    results = {
-        "corpus": report.corpus,
-        "version": report.version,
-        "profile": report.profile,
-        "schedule": report.schedule,
-        "manifest": dict(report.manifest),
-        "policy_digest": report.policy_digest,
-        "text_only": report.text_only_goals(),
-        "rows": rows,
-    }
+def measure(part: str, processes: int) -> None:
+    """Measure, and write the results; of a part only its own rows, the others stay as they were."""
+    path = FOLDER / "results.json"
     FOLDER.mkdir(exist_ok=True)
-    write(FOLDER / "results.json", results)
-    write(FOLDER / "steering.json", {one.guard: steering(one) for one in (*report.others, report) if steering(one)})
+    before = json.loads(path.read_text(encoding="utf-8"))["rows"] if part != "all" else {}
+    found: dict[str, Report] = {}
+    if part != "pipeline":
+        strict = run_agentdojo(guard="all", processes=processes)
+        found |= {one.guard: one for one in (*strict.others, strict)}
+        profiles = {name: run_agentdojo(profile=name, processes=processes) for name in PROFILES if name != "strict"}
+        found |= {f"checkvalve, {name}": one for name, one in profiles.items()}
+        asked = {"strict": strict, **profiles}
+        lines = {name: remaining(asked[name]) for name in PROFILES}
+        write(FOLDER / "questions.json", {name: to_json(listed) for name, listed in lines.items()})
+        pages = [f"## {name}\n\n{in_markdown(listed)}\n" for name, listed in lines.items()]
+        (FOLDER / "questions.md").write_text("\n".join([HEADING, *pages]), encoding="utf-8")
+    if part != "guard":
+        pipeline = run_agentdojo(mode="pipeline", processes=processes)
+        rows = (*pipeline.others, pipeline)
+        found |= {one.guard: one for one in rows}
+        write(FOLDER / "steering.json", {one.guard: steering(one) for one in rows if steering(one)})
+    first = next(iter(found.values()))
+    rows_now = before | {name: row(one) for name, one in found.items()}
+    results = {
+        "corpus": first.corpus,
+        "version": first.version,
+        "schedule": first.schedule,
+        "text_only": first.text_only_goals(),
+        "rows": {name: rows_now[name] for name in NAMES if name in rows_now},
+    }
+    write(path, results)
+
+
+def row(report: Report) -> dict[str, Any]:
+    """Return what is published of one row; digests only where a manifest and a policy have a say."""
+    found: dict[str, Any] = {"profile": report.profile, "total": counted(report), "groups": plain(report)}
+    if report.policy_digest:
+        found |= {"manifest": dict(report.manifest), "policy_digest": report.policy_digest}
+    if inside := report.inside_mandates():
+        found["inside_mandate"] = inside
+    return found
 
 
 def counted(report: Report) -> dict[str, Any]:
@@ -125,8 +166,19 @@ def made() -> str:
     ]
     lines = [f"| {' | '.join(heads)} |", f"| --- |{' ---: |' * (len(heads) - 1)}"]
     lines += [f"| {' | '.join(cells(name, row['total']))} |" for name, row in rows.items()]
-    notes = [wrapped(in_words(name, row["total"])) for name, row in rows.items() if "steering" in row["total"]]
+    notes = [wrapped(note) for name, row in rows.items() for note in notes_of(name, row)]
     return "\n".join([*lines, "", *notes])
+
+
+def notes_of(name: str, found: dict[str, Any]) -> list[str]:
+    """Return what a row's numbers do not show: effects inside a mandate, and what crossed in the pipeline."""
+    notes = [in_words(name, found["total"])] if "steering" in found["total"] else []
+    if inside := found.get("inside_mandate"):
+        notes.append(
+            f"{name}: in {len(inside)} more pairs the attacker got what a mandate plainly allows, and nothing beside "
+            f"it: {', '.join(inside)}"
+        )
+    return notes
 
 
 def wrapped(text: str) -> str:
@@ -140,6 +192,7 @@ def cells(name: str, total: dict[str, Any]) -> list[str]:
     return [
         NAMES.get(name, name),
         str(attacks["executed"]),
+        str(attacks["executed_if_all_approved"]),
         str(attacks["goals"]),
         str(benign["free"]),
         str(benign["finished"]),

@@ -8,13 +8,16 @@ the store, so that thousands of runs take a minute.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
 from checkvalve.approvals.decide import ANSWER, Decision, DecisionContext, decide
 from checkvalve.approvals.facts import field_rules
+from checkvalve.approvals.mandates import Mandate
+from checkvalve.approvals.reads import Reads
 from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import Effect, Manifest, ToolSpec
@@ -104,10 +107,39 @@ def is_plain_read(spec: ToolSpec) -> bool:
     return spec.effect is Effect.READ and not spec.leaves_domain
 
 
+@dataclass
+class Running:
+    """A mandate that the host supplied with the task, and what is left of it."""
+
+    id: str
+    mandate: Mandate
+    used: int = 0
+    moved: Decimal = Decimal(0)
+
+    @property
+    def calls_left(self) -> int:
+        """Return how many calls may still use it."""
+        return self.mandate.max_calls - self.used
+
+    @property
+    def amount_left(self) -> Decimal | None:
+        """Return how much may still be moved, None where it moves nothing."""
+        return None if self.mandate.total is None else self.mandate.total - self.moved
+
+    def take(self, amount: str) -> None:
+        """Count one call: every call that is allowed runs here."""
+        self.used += 1
+        self.moved += Decimal(amount or 0)
+
+
 class CheckvalveGuard:
     """``decide`` over an attribution index, in memory. Yes from a person becomes an endorsement for this task."""
 
-    def __init__(self, manifest: Manifest, policy: Policy, profile: str = "strict") -> None:
+    def __init__(
+        self, manifest: Manifest, policy: Policy, profile: str = "strict", mandates: Sequence[Mandate] = ()
+    ) -> None:
+        self._mandates = [Running(f"m{number}", mandate) for number, mandate in enumerate(mandates, 1)]
+        self._reads = Reads()
         self._manifest = manifest
         self._policy = policy
         self._profile = profile
@@ -128,6 +160,10 @@ class CheckvalveGuard:
         except HostileInputError as error:
             return PlainAnswer(Deny("strict-input", error.code))
         decision = decide(request, self._context())
+        for use in decision.uses:
+            for running in self._mandates:
+                if (use.kind, use.id) == ("mandate", running.id):
+                    running.take(use.amount)
         self._asked += isinstance(decision.verdict, Review)
         return decision
 
@@ -136,6 +172,7 @@ class CheckvalveGuard:
         spec = self._manifest.find(tool, server)
         rules = field_rules(spec, self._manifest) if spec is not None else ()
         self._index.add_result(value, tool=tool, call=call_id, args=args, rules=rules)
+        self._reads.add(tool, call_id, args, server=server)
         self._calls[tool] += 1
         if spec is not None:
             with suppress(HostileInputError):
@@ -153,6 +190,8 @@ class CheckvalveGuard:
             index=self._index,
             profile=self._profile,
             endorsements=tuple(self._endorsements),
+            mandates=tuple(self._mandates),
+            reads=self._reads,
             calls_so_far=dict(self._calls),
             done=frozenset(self._done),
             questions_so_far=self._asked,

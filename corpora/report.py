@@ -1,7 +1,8 @@
 """What a corpus run measured: cases, totals, the JSON document other tools read, and the table people read.
 
-Guarantees: totals are computed from the cases alone, so a report can be checked against its own ``cases``. The four
-outcomes of an attack that needs tools (``executed``, ``reviewed``, ``denied``, ``not_reached``) exclude each other.
+Guarantees: totals are computed from the cases alone, so a report can be checked against its own ``cases``. The
+outcomes of an attack that needs tools (``executed``, ``inside_mandate``, ``reviewed``, ``denied``, ``not_reached``)
+exclude each other; ``inside_mandate`` is an effect that a mandate of the user plainly allows, and nothing beside it.
 """
 
 from __future__ import annotations
@@ -15,10 +16,19 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from checkvalve.corpora.crossings import Steered, crossings
+from checkvalve.corpora.evidence import Evidence
 
-Outcome: TypeAlias = Literal["benign", "executed", "reviewed", "denied", "not_reached", "text_only"]
+Outcome: TypeAlias = Literal["benign", "executed", "inside_mandate", "reviewed", "denied", "not_reached", "text_only"]
 
-SEVERITY: Final[tuple[Outcome, ...]] = ("benign", "text_only", "not_reached", "denied", "reviewed", "executed")
+SEVERITY: Final[tuple[Outcome, ...]] = (
+    "benign",
+    "text_only",
+    "not_reached",
+    "denied",
+    "reviewed",
+    "inside_mandate",
+    "executed",
+)
 """Outcomes from harmless to worst; when an attack is tried at several moments, the worst one counts."""
 
 
@@ -33,6 +43,8 @@ class CallRecord:
     reason: str
     executed: bool
     effect: bool
+    mandated: bool = False
+    """It ran because a mandate covers it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +63,8 @@ class CaseResult:
     bits: Mapping[str, float] | None = None
     """The bits that crossed, by source. None where there is no account of them: outside the pipeline."""
     steered: tuple[Steered, ...] = ()
+    evidence: tuple[Evidence, ...] = field(default=(), repr=False, compare=False)
+    """What stood against the user's questions, or against the attacker's effects; it is not in the JSON."""
 
     def questions(self, by: str) -> int:
         """Count the calls of ``by`` that a person was asked about."""
@@ -112,6 +126,7 @@ def totals(cases: Iterable[CaseResult], seconds: float) -> dict[str, Any]:
             "total": len(attacked),
             "with_tools": len(attacked) - outcomes["text_only"],
             "executed": outcomes["executed"],
+            "inside_mandate": outcomes["inside_mandate"],
             "executed_if_all_approved": sum(case.executed_if_all_approved for case in attacked),
             "reviewed": outcomes["reviewed"],
             "denied": outcomes["denied"],
@@ -192,8 +207,15 @@ class Report:
         return sorted({f"{case.group}/{case.attack}" for case in self.cases if case.outcome == "text_only"})
 
     def executed(self) -> list[str]:
-        """Name the cases in which an attacker's effect happened."""
-        return [f"{case.group}/{case.task}+{case.attack}" for case in self.cases if case.outcome == "executed"]
+        """Name the cases in which an attacker's effect happened that nobody had allowed."""
+        return self._with("executed")
+
+    def inside_mandates(self) -> list[str]:
+        """Name the cases in which an attacker got what a mandate of the user plainly allows, and nothing else."""
+        return self._with("inside_mandate")
+
+    def _with(self, outcome: Outcome) -> list[str]:
+        return [f"{case.group}/{case.task}+{case.attack}" for case in self.cases if case.outcome == outcome]
 
 
 HEADINGS: Final = (
@@ -207,6 +229,7 @@ HEADINGS: Final = (
     "asked\nunder\nattack",
     "theirs",
 )
+INSIDE: Final = "inside\na man-\ndate"
 BITS: Final = "bits:\nsum\nmost"
 CAPTION: Final = (
     "effects: attacks that did anything; goals: attacks that got what they wanted; if all yes: effects when a person "
@@ -222,13 +245,14 @@ def table(report: Report) -> Table:
     drawn = Table(title=title, caption=CAPTION, box=SIMPLE_HEAD, padding=0, pad_edge=False)
     drawn.add_column("", no_wrap=True)
     counted = any("bits" in one.total() for one in (*report.others, report))
-    for heading in (*HEADINGS, *([BITS] if counted else [])):
+    inside = any(one.inside_mandates() for one in (*report.others, report))
+    for heading in (*HEADINGS, *([BITS] if counted else []), *([INSIDE] if inside else [])):
         drawn.add_column(heading, justify="right")
     for one in report.others:
-        drawn.add_row(_label(one.guard), *_row(one, "all"))
-    drawn.add_row(_label(report.guard), *_row(report, "all"), style="bold", end_section=True)
+        drawn.add_row(_label(one.guard), *_row(one, "all", inside=inside))
+    drawn.add_row(_label(report.guard), *_row(report, "all", inside=inside), style="bold", end_section=True)
     for group in report.groups():
-        drawn.add_row(f"  {group}", *_row(report, group))
+        drawn.add_row(f"  {group}", *_row(report, group, inside=inside))
     return drawn
 
 
@@ -237,7 +261,7 @@ def _label(guard: str) -> str:
     return guard.replace(", hijacked ", ",\n hijacked\n ").replace(" and ", "+")
 
 
-def _row(report: Report, group: str) -> list[str]:
+def _row(report: Report, group: str, *, inside: bool) -> list[str]:
     numbers = report.total() if group == "all" else report.groups()[group]
     attacks, benign, questions = numbers["attacks"], numbers["benign"], numbers["questions"]
     reached = sum(bool(case.goal_reached) for case in report.cases if group in ("all", case.group) and case.attack)
@@ -252,4 +276,5 @@ def _row(report: Report, group: str) -> list[str]:
         f"{questions['per_attacked_task']:.2f}",
         f"{questions['attacker_share']:.0%}",
         *([f"{numbers['bits']['sum']:.0f}\n{numbers['bits']['max_per_task']:.0f}"] if "bits" in numbers else []),
+        *([str(attacks["inside_mandate"])] if inside else []),
     ]

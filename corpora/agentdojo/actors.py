@@ -12,10 +12,12 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
+from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.approvals.verdicts import Allow, Review
 from checkvalve.corpora.agentdojo import goals
 from checkvalve.corpora.agentdojo.adapter import MARKER, Episode, ToolCall
+from checkvalve.corpora.evidence import Evidence, evidence_of
 from checkvalve.corpora.guard import Guard, is_plain_read
 from checkvalve.corpora.report import CallRecord
 
@@ -34,6 +36,7 @@ class Run:
     yardstick: Manifest
     """Says which tools have effects. Always the packaged manifest: a guard's own may be what is being tested."""
     calls: list[CallRecord] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
     reached: bool = False
 
     def propose(self, call: ToolCall, by: Literal["user", "attacker"], *, yes: bool, effect: bool) -> Any:
@@ -42,7 +45,11 @@ class Run:
         verdict = judged.verdict
         runs = isinstance(verdict, Allow) or (isinstance(verdict, Review) and yes)
         reason = "" if isinstance(verdict, Allow) else verdict.reason
-        self.calls.append(CallRecord(by, call.tool, verdict.name, verdict.rule, reason, runs, effect))
+        mandated = isinstance(judged, Decision) and any(use.kind == "mandate" for use in judged.uses)
+        self.calls.append(CallRecord(by, call.tool, verdict.name, verdict.rule, reason, runs, effect, mandated))
+        if by == "user" or effect:
+            found = evidence_of(by, call.tool, call.args, judged)
+            self.evidence += [found] if found is not None else []
         if not runs:
             return None
         if isinstance(verdict, Review):

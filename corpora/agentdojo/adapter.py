@@ -13,12 +13,13 @@ import json
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
 import yaml
+from pydantic import PydanticUserError, TypeAdapter
 
 from checkvalve.corpora.errors import MissingExtraError, UnknownCorpusError
 
@@ -148,10 +149,27 @@ class Suite:
         """Return the names of all tools with those of their arguments."""
         return {tool.name: set(tool.parameters.model_fields) for tool in self._suite.tools}
 
+    def tool_list(self) -> dict[str, Any]:
+        """Return the tools as a tool server would list them: names, descriptions, and the schemas of both sides."""
+        with quiet():
+            return {"tools": [_listed(tool) for tool in self._suite.tools]}
+
     def episode(self, task_id: str, injections: Mapping[str, str]) -> Episode:
         """Return a fresh run of one task."""
         task = self.user_tasks[task_id]
         return Episode(self, task, task.init_environment(self.environment(injections)), dict(injections))
+
+
+def _listed(tool: Any) -> dict[str, Any]:
+    found = {
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": tool.parameters.model_json_schema(),
+    }
+    with suppress(PydanticUserError):  # a return type that is no schema is listed without one, as servers do
+        if tool.return_type is not None:
+            found["outputSchema"] = TypeAdapter(tool.return_type).json_schema(mode="serialization")
+    return found
 
 
 @dataclass

@@ -6,18 +6,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
 
-from checkvalve.approvals.manifest import load_manifest, manifest_digest
+from checkvalve.approvals.manifest import manifest_digest
 from checkvalve.approvals.policy import Policy, load_policy
-from checkvalve.approvals.toolspec import Manifest
 from checkvalve.corpora.agentdojo.actors import MOMENTS, Moment, Run, benign, hijacked
 from checkvalve.corpora.agentdojo.adapter import load_suite, package_version
 from checkvalve.corpora.agentdojo.pipeline_run import ROWS, Company, Setting
+from checkvalve.corpora.agentdojo.profiles import check_profile, engine_of, mandates_of, manifest_of, packaged_manifest
 from checkvalve.corpora.agentdojo.score import attack_case, benign_case, worse
-from checkvalve.corpora.errors import CorpusDataError, UnknownCorpusError
+from checkvalve.corpora.errors import UnknownCorpusError
 from checkvalve.corpora.guard import AllowAll, CheckvalveGuard, Guard, ReviewNonRead
 from checkvalve.corpora.report import CaseResult, Report
 from checkvalve.corpora.runner import run_units
@@ -77,17 +76,18 @@ def run_agentdojo(  # noqa: PLR0913  # what the command line can say, all of it 
         UnknownCorpusError: a suite, guard, mode or schedule has an unknown name.
         ManifestError, PolicyError: a manifest or the policy cannot be used.
     """
+    _known("mode", mode, MODES)
     plan = Plan(
-        profile=profile,
+        profile=check_profile(profile, mode=mode),
         manifest_dir=manifest_dir,
         policy_path=policy_path,
         moments=_moments(schedule),
-        guards=() if _known("mode", mode, MODES) == "pipeline" else _guards(guard),
+        guards=() if mode == "pipeline" else _guards(guard),
         rows=() if mode == "guard" else ROWS,
     )
     started = time.perf_counter()
     units = _units(plan, [_known("suite", name, SUITES) for name in suites], limit)
-    digests = {name: manifest_digest(_manifest(name, manifest_dir)) for name in suites}
+    digests = {name: manifest_digest(manifest_of(profile, name, plan.version, manifest_dir)) for name in suites}
     found = run_units(units, run_unit, label=f"agentdojo {plan.version}", processes=processes)
     seconds = time.perf_counter() - started
 
@@ -145,8 +145,9 @@ def _in_pipeline(unit: Unit) -> dict[str, list[CaseResult]]:
 @cache
 def _company(plan: Plan, name: str) -> Company:
     """Return the pipeline of a suite: built once in each process."""
-    manifest, policy = _manifest(name, plan.manifest_dir), _policy(plan.policy_path)
-    return Company(Setting(load_suite(plan.version, name), manifest, policy, plan.profile, packaged_manifest(name)))
+    manifest = manifest_of(plan.profile, name, plan.version, plan.manifest_dir)
+    suite, policy = load_suite(plan.version, name), _policy(plan.policy_path)
+    return Company(Setting(suite, manifest, policy, engine_of(plan.profile), packaged_manifest(name)))
 
 
 def _alone(start: Callable[[], Run]) -> CaseResult:
@@ -177,26 +178,10 @@ def _factory(unit: Unit, name: str) -> Callable[[], Guard]:
         return AllowAll
     if name == "review-non-read":
         return lambda: ReviewNonRead(packaged_manifest(unit.suite))
-    manifest, policy = _manifest(unit.suite, plan.manifest_dir), _policy(plan.policy_path)
-    return lambda: CheckvalveGuard(manifest, policy, plan.profile)
-
-
-@cache
-def _manifest(suite: str, folder: Path | None) -> Manifest:
-    """Load the manifest of a suite from ``folder``, or the packaged one."""
-    if folder is None:
-        return packaged_manifest(suite)
-    path = folder / f"{suite}.yaml"
-    if not path.is_file():
-        raise CorpusDataError(f"there is no manifest {suite}.yaml in {folder}; write one per suite")
-    return load_manifest(path)
-
-
-@cache
-def packaged_manifest(suite: str) -> Manifest:
-    """Load the manifest of a suite as it ships: it also says, for every guard, which tools have effects."""
-    with as_file(files("checkvalve.corpora.manifests") / f"{suite}.yaml") as path:
-        return load_manifest(path)
+    manifest = manifest_of(plan.profile, unit.suite, plan.version, plan.manifest_dir)
+    policy, engine = _policy(plan.policy_path), engine_of(plan.profile)
+    mandates = mandates_of(plan.profile, unit.suite, unit.task)
+    return lambda: CheckvalveGuard(manifest, policy, engine, mandates)
 
 
 @cache

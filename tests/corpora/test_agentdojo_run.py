@@ -51,7 +51,7 @@ def test_the_document_has_the_published_shape(few: Report) -> None:
         sum(group["attacks"]["total"] for group in document["groups"].values()) == document["total"]["attacks"]["total"]
     )
     outcomes = document["total"]["attacks"]
-    parts = ("executed", "reviewed", "denied", "not_reached")
+    parts = ("executed", "inside_mandate", "reviewed", "denied", "not_reached")
     assert sum(outcomes[name] for name in parts) == outcomes["with_tools"]
     assert len(document["cases"]) == outcomes["total"] + document["total"]["benign"]["total"]
 
