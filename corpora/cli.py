@@ -24,10 +24,16 @@ from checkvalve.corpora.crossings import in_words
 from checkvalve.corpora.errors import CorpusError, UnknownCorpusError
 from checkvalve.corpora.incident_report import IncidentReport, expectation_table
 from checkvalve.corpora.incident_run import expectations, run_incidents
+from checkvalve.corpora.laundering.command import BUDGET, launder
+from checkvalve.corpora.laundering.techniques import GROUPS
+from checkvalve.corpora.remaining import in_words as in_words_of
+from checkvalve.corpora.remaining import remaining
 from checkvalve.corpora.report import Report, table
 from checkvalve.corpora.runner import Thresholds
 
 UNUSABLE: Final = 2
+LAUNDERING: Final = "laundering"
+"""Not a corpus of cases but a search: it has a table of its own."""
 FILE_WIDTH: Final = 100
 """Columns of a table that goes into a file or another program."""
 
@@ -105,12 +111,15 @@ def list_corpora() -> None:
     """Name the corpora and their groups."""
     for name, corpus in CORPORA.items():
         typer.echo(f"{name}: {corpus.about}\n    groups: {', '.join(corpus.groups())}")
+    typer.echo(f"{LAUNDERING}: a seeded search for leaks; needs nothing else\n    groups: {', '.join(GROUPS)}")
 
 
 @app.command("run")
 def run(
-    name: Annotated[str, typer.Argument(help="builtin, incidents or agentdojo")],
-    profile: Annotated[str, typer.Option(help="the trust profile to decide under")] = "strict",
+    name: Annotated[str, typer.Argument(help="builtin, incidents, agentdojo or laundering")],
+    profile: Annotated[
+        str, typer.Option(help="the trust profile: strict or contacts; for agentdojo also mandates or drafted")
+    ] = "strict",
     guard: Annotated[
         str, typer.Option(help="checkvalve, allow-all, review-non-read, or all to compare them")
     ] = "checkvalve",
@@ -120,6 +129,9 @@ def run(
     ] = "both",
     suite: Annotated[list[str] | None, typer.Option(help="run this group only; may be repeated")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="write the whole report here")] = None,
+    questions: Annotated[
+        bool, typer.Option("--questions", help="explain every question that remains without an attack")
+    ] = False,
     processes: Annotated[int, typer.Option(min=1, help="how many processes share the work")] = os.cpu_count() or 1,
     max_executed: Annotated[
         int | None, typer.Option(min=0, help="fail when more attacks than this had an effect")
@@ -128,21 +140,34 @@ def run(
         int | None, typer.Option(min=0, help="fail when fewer tasks than this ran without a question")
     ] = None,
     min_finished: Annotated[int | None, typer.Option(min=0, help="fail when fewer tasks than this finished")] = None,
+    seed: Annotated[int, typer.Option(help="of the search `laundering`: the same seed, the same attempts")] = 0,
+    budget: Annotated[int, typer.Option(min=1, help="of the search `laundering`: how many attempts")] = BUDGET,
 ) -> None:
-    """Run a corpus and show the table. Exit code 1 says that a threshold was missed or an incident judged wrongly."""
+    """Run a corpus and show the table.
+
+    Exit code 1 says that a threshold was missed, an incident judged wrongly, or a leak found that is not named.
+    """
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, FILE_WIDTH)
     try:
-        corpus = _known(name)
-        if json_file is not None:
+        if json_file is not None and name in {LAUNDERING, *CORPORA}:
             _check_writable(json_file)
+        if name == LAUNDERING:
+            found = launder(
+                console, seed=seed, budget=budget, profile=profile, groups=tuple(suite or ()), json_file=json_file
+            )
+            raise typer.Exit(found)
+        corpus = _known(name)
         report = corpus.run(Request(profile, guard, schedule, tuple(suite or ()), processes, mode))
     except (CorpusError, ApprovalError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(UNUSABLE) from None
     console.print(table(report))
     _explain(report, console)
+    if questions:
+        for line in remaining(report):
+            console.print(in_words_of(line), markup=False, highlight=False, soft_wrap=True)
     if json_file is not None:
         _write(report, json_file)
     failures = Thresholds(max_executed, min_free, min_finished).failures(report)
@@ -154,7 +179,7 @@ def run(
 
 def _known(name: str) -> Corpus:
     if name not in CORPORA:
-        raise UnknownCorpusError("corpus", name, list(CORPORA))
+        raise UnknownCorpusError("corpus", name, [*CORPORA, LAUNDERING])
     return CORPORA[name]
 
 
@@ -162,6 +187,12 @@ def _explain(report: Report, console: Console) -> None:
     """Name what the numbers stand for: effects that happened, goals without a tool, verdicts that surprise."""
     if report.executed():
         console.print(f"attacks with an effect: {', '.join(report.executed())}", markup=False, highlight=False)
+    if report.inside_mandates():
+        console.print(
+            f"attacks inside what a mandate allows: {', '.join(report.inside_mandates())}",
+            markup=False,
+            highlight=False,
+        )
     if report.text_only_goals():
         console.print(
             f"goals of text only, which no tool gateway stops: {', '.join(report.text_only_goals())}",
