@@ -1,0 +1,177 @@
+"""Links and resources in every written form, each with the stretches that have to go when it may not stay.
+
+Markdown (inline, image, definition, autolink), HTML tags and attributes, CSS, bare addresses, ``data:`` and script
+addresses. A definition serves images as well as links, wherever they stand, so it never stays one unless clients may
+load its target: it becomes text. Guarantees: linear time (no repeated group inside a repeated group can match one text
+in two ways); what is found is described by stretches of the original, and ``resource`` says that a client loads it
+without anybody clicking.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from checkvalve.filters.outbound.view import View
+from checkvalve.filters.values import TRAILING
+from checkvalve.filters.vocabulary import FILE_ENDINGS
+
+Stretch = tuple[int, int]
+
+_TAG: Final = re.compile(
+    r"<(?P<close>/?)(?P<name>[A-Za-z][^\s<>/\"'=]{0,60}+)(?P<rest>(?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+)(?P<end>>?)"
+)
+_LOADED_TAGS: Final = frozenset(
+    re.findall(
+        r"\w+",
+        "applet audio base bgsound button embed form frame frameset iframe image img input link meta object param "
+        "picture portal script source style svg track use video",
+    )
+)
+_ATTRIBUTES: Final = r"src|srcset|background|poster|data|action|formaction|xlink:href|ping|cite|manifest|lowsrc|dynsrc"
+_LOADING: Final = re.compile(rf"(?i)(?<![\w-])(?:{_ATTRIBUTES}|on[a-z]{{3,30}})\s*=|url\(|@import|image-set\(|src\(")
+_HREF: Final = re.compile(r"(?i)(?<![\w-])(?:xlink:)?href\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
+_ASSIGNED: Final = re.compile(
+    rf"(?i)(?<![\w-])(?:{_ATTRIBUTES})\s*=\s*[\"']?\s*(?P<to>(?:[a-z][a-z0-9+.-]{{1,15}}:|[/\\]{{2}}|www\.)[^\s\"'<>)]{{1,2048}})"
+)
+_CSS: Final = re.compile(
+    r"(?i)(?:\burl\(\s*[\"']?|@import\s+[\"']|\bimage-set\(\s*[\"'])\s*"
+    r"(?P<to>(?:[a-z][a-z0-9+.-]{1,15}:|[/\\]{2}|www\.)[^\s\"'<>)]{1,2048})"
+)
+_DEFINITION: Final = re.compile(
+    r"(?m)^[ \t>]{0,12}\[(?!\^)(?P<label>[^\[\]\n]{1,999})\](?P<colon>:)[ \t]*\n?[ \t]*<?(?P<to>[^\s<>]{1,2048})"
+)
+_AUTOLINK: Final = re.compile(r"<(?P<to>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]{1,2048})>")
+_ADDRESS: Final = re.compile(
+    r"""(?i)(?:\b(?:https?|wss?|ftps?|file):[/\\]{1,3}|(?<![:/\\\w])//(?=[^\s/]{1,253}\.[^\s/])|\bwww\.)[^\s<>"'`{}|^]{1,2048}"""
+    r"""|\b(?:javascript|vbscript|livescript|blob|filesystem):[^\s<>"'`]{1,2048}|\bdata:(?:[a-z]+/[a-z0-9.+-]+[;,]|;base64,|,)[^\s<>"'`]{0,8192}"""
+    r"""|\bmailto:[^\s<>"'`]{1,2048}"""
+    r"""|(?<![\w@./:\\-])(?:[^\W_](?:[\w-]{0,61}[^\W_])?[.\u3002]){1,8}[^\W\d_]{2,24}(?::\d{1,5})?[/?][^\s<>"'`{}|^)]{1,2048}"""
+    r"""|(?<![\w@./:\\-])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?[/?][^\s<>"'`{}|^)]{1,2048}"""
+)
+_HOST_LIKE: Final = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?::\d{1,5})?(?:[/?#]|$)")
+_RELATIVE: Final = re.compile(r"(?:[/#?.]|[\w%-][\w.%-]{0,200}(?:[/?#]|$))(?![/\\])[^\\\x00-\x20:]{0,2048}")
+_CLOSING: Final = re.compile(r"\s{0,20}(?:\"[^\"]{0,500}\"|'[^']{0,500}'|\([^()]{0,500}\))?\s{0,20}\)")
+SIGNS: Final = re.compile(
+    r"://|[/\\]{2}|\]\(|\]:|<[A-Za-z/]|(?i:www\.|data:|script:|url\(|mailto:|src|blob:)|[^\W_][.\u3002][^\W_]"
+)
+"""What every form has at least one of: a text without any is not looked at closer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One link or resource. ``remove`` goes when it may not stay, and the mark stands at the first of ``to``.
+
+    ``shown`` is what a person sees instead of the target; empty when the target itself is shown. ``drop`` goes in any
+    case: the signs that make a definition one.
+    """
+
+    target: str
+    to: Stretch
+    resource: bool = False
+    shown: str = ""
+    remove: tuple[Stretch, ...] = ()
+    definition: bool = False
+
+
+def forms(view: View) -> Iterator[Form]:
+    """Yield every link and resource of ``view``; those inside others come as well."""
+    text = view.text
+    if not SIGNS.search(text):
+        return
+    yield from _tags(view)
+    yield from _markdown(view)
+    for pattern, resource in ((_ASSIGNED, True), (_CSS, True), (_AUTOLINK, False)):
+        for match in pattern.finditer(text):
+            yield Form(match["to"], view.span(*match.span()), resource)
+    for match in _ADDRESS.finditer(text):
+        target = match[0].rstrip(TRAILING)
+        if target and not _is_file(target):
+            yield Form(target, view.span(match.start(), match.start() + len(target)))
+
+
+def _is_file(target: str) -> bool:
+    """Say whether what has no scheme is rather a path of files: ``notes.md/x`` is no address."""
+    host = re.split(r"[/?:]", target, maxsplit=1)[0]
+    return "." in host and host.rpartition(".")[2].lower() in FILE_ENDINGS
+
+
+def _tags(view: View) -> Iterator[Form]:
+    for match in _TAG.finditer(view.text):
+        name, rest = match["name"].lower(), match["rest"]
+        if ":" in name and name.endswith(":"):
+            continue  # an autolink
+        loads = name.rpartition(":")[2] in _LOADED_TAGS
+        if match["close"]:
+            if loads:
+                yield Form("", view.span(*match.span()), resource=True, shown=" ")
+        elif loads or _LOADING.search(rest):
+            yield Form(_first_address(rest), view.span(*match.span()), resource=True)
+        elif found := _HREF.search(rest):
+            yield Form(next(filter(None, found.groups()), ""), view.span(*match.span()), shown=" ")
+
+
+def _first_address(attributes: str) -> str:
+    found = _ASSIGNED.search(attributes) or _CSS.search(attributes)
+    return found["to"] if found else ""
+
+
+def _markdown(view: View) -> Iterator[Form]:
+    """Yield inline links and images by their closing ``](``, and definitions."""
+    text = view.text
+    for start, close in _brackets(text):
+        image = start is None or text[max(0, start - 1) : start] == "!"
+        target, end = _destination(text, close + 2)
+        if not target:
+            continue
+        opening = () if start is None else (view.span(start - image, start + 1),)
+        shown = text[start + 1 : close] if start is not None else " "
+        if image or not is_relative(target):
+            yield Form(target, view.span(close, end), image, shown or " ", opening)
+    for match in _DEFINITION.finditer(text):
+        signs = (
+            view.span(match.start("label") - 1, match.start("label")),
+            view.span(match.end("label"), match.end("colon")),
+        )
+        yield Form(
+            match["to"].rstrip(TRAILING), view.span(*match.span("to")), resource=False, remove=signs, definition=True
+        )
+
+
+def _brackets(text: str) -> Iterator[tuple[int | None, int]]:
+    """Yield opening and closing place of every ``[...](``; one that began before this text has no opening."""
+    if "](" not in text:
+        return
+    opened: list[int] = []
+    escaped = False
+    for place, char in enumerate(text):
+        if char == "[" and not escaped:
+            opened.append(place)
+        elif char == "]" and not escaped:
+            start = opened.pop() if opened else None
+            if text.startswith("](", place):
+                yield start, place
+        escaped = char == "\\" and not escaped
+
+
+def _destination(text: str, start: int) -> tuple[str, int]:
+    """Return target and end of what follows ``](``: to its closing bracket, or to the target's end where none comes."""
+    match = _TARGET.match(text, start)
+    target = (match["pointed"] if match["pointed"] is not None else match["plain"]) if match else ""
+    end = match.end() if match else start
+    closing = _CLOSING.match(text, end)
+    return target, closing.end() if closing else end
+
+
+_TARGET: Final = re.compile(
+    r"\s{0,20}(?:<(?P<pointed>[^<>\n]{0,2048})>|(?P<plain>(?:[^\s()<>]++|\([^\s()<>]{0,300}+\)){0,200}+))"
+)
+
+
+def is_relative(target: str) -> bool:
+    """Say whether a target stays on the page's own site: no scheme, no host, nothing a browser reads as one."""
+    if _HOST_LIKE.match(target) and not _is_file(target):
+        return False
+    return bool(_RELATIVE.fullmatch(target)) and not target.startswith("//")
