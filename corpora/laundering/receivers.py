@@ -46,13 +46,16 @@ def _spelled(text: str) -> object:
 
 
 def _browser(text: str) -> object:
-    """Scheme, host, port and the rest as a browser makes them of an address: it mends slashes and drops line breaks."""
+    """Scheme, host, port and the rest as a browser makes them of an address: it mends slashes and drops line breaks.
+
+    An empty query and one slash at the end lead to the same page of the same host.
+    """
     plain = re.sub(r"[\t\n\r]", "", text).strip()
     match = _AUTHORITY.match(plain)
     scheme, place, rest = (match[1] or "https", match[2], match[3]) if match else ("", plain, "")
     host, _, port = place.rpartition("@")[2].partition(":")
     port = "" if port in {"", _DEFAULT_PORTS.get(scheme.lower(), "")} else port
-    return scheme.lower(), _resolved(host), port, rest.replace("\\", "/") or "/"
+    return scheme.lower(), _resolved(host), port, rest.replace("\\", "/").rstrip("?#").rstrip("/")
 
 
 def _resolved(host: str) -> str:
