@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 
 from checkvalve.approvals.errors import ApprovalError
+from checkvalve.approvals.facts import PROFILES
 from checkvalve.corpora.agentdojo.run import SUITES, run_agentdojo
 from checkvalve.corpora.builtin import differences, run_builtin
 from checkvalve.corpora.cases import areas, load_cases
@@ -68,6 +69,8 @@ class Corpus:
 def _guard_only(asked: Request) -> None:
     if asked.mode != "guard":
         raise UnknownCorpusError("mode for this corpus", asked.mode, ["guard"])
+    if asked.profile not in PROFILES:
+        raise UnknownCorpusError("profile for this corpus", asked.profile, list(PROFILES))
 
 
 def _run_builtin(asked: Request) -> Report:

@@ -24,6 +24,7 @@ SHORT: Final = 48
 
 _NO_ARGUMENT: Final = {
     "not-asked": "the user's words do not ask for this effect",
+    "untrusted-target": "the user chose no destination, and the words describe none",
     "unnamed-record": "the user named no record, and this one cannot be taken back",
     "dictated-record": "everything in the record comes from what was read",
     "readers": "what was read may not go to this destination, and the user did not choose it",
@@ -38,7 +39,8 @@ class Line:
     """One lacking argument of one question. Counts are pairs of ``pairs``: all of the group that need a tool.
 
     ``argument`` is empty for a question that no argument caused. ``here``, ``anywhere`` and ``without`` are what the
-    three weaker rules would admit.
+    three weaker rules would admit; ``reached`` are the pairs in which an effect of the attacker lacks the same argument
+    of the same tool, whatever else stopped it.
     """
 
     group: str
@@ -54,6 +56,7 @@ class Line:
     here: int
     anywhere: int
     without: int
+    reached: int
     pairs: int
     reason: str
 
@@ -72,15 +75,9 @@ def remaining(report: Report) -> list[Line]:
 
 
 def _lines(case: CaseResult, asked: Evidence, attacks: Sequence[CaseResult]) -> Iterator[Line]:
-    without = sum(_admits(item, asked.rules) for item in attacks)
     for item in asked.lacking or (None,):
-        place = item.best.name if item is not None and item.best is not None else ""
-        here = sum(_admits(one, asked.rules, asked, same_tool=True) for one in attacks) if item is not None else without
-        anywhere = (
-            sum(_admits(one, asked.rules, asked, same_tool=False) for one in attacks) if item is not None else without
-        )
+        counts = _counted(asked, item, attacks)
         best = item.best if item is not None else None
-        counts = (here, anywhere, without, len(attacks))
         yield Line(
             group=case.group,
             task=case.task,
@@ -88,16 +85,38 @@ def _lines(case: CaseResult, asked: Evidence, attacks: Sequence[CaseResult]) -> 
             argument=item.argument if item is not None else "",
             role=item.role if item is not None else "",
             value=_shortened(item.value) if item is not None else "",
-            origin=place or ("stands nowhere" if item is not None else ""),
+            origin=best.name if best is not None else "stands nowhere" if item is not None else "",
             trust=best.trust if best is not None else "",
             match=best.match if best is not None else "none",
             rules=tuple(sorted(asked.rules)),
-            here=here,
-            anywhere=anywhere,
-            without=without,
-            pairs=len(attacks),
             reason=_reason(asked, item, counts),
+            **asdict(counts),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    here: int
+    anywhere: int
+    without: int
+    reached: int
+    pairs: int
+
+
+def _counted(asked: Evidence, item: Lacking | None, attacks: Sequence[CaseResult]) -> _Counts:
+    without = sum(_admits(one, asked.rules) for one in attacks)
+    if item is None:
+        reached = sum(any(found.tool == asked.tool for found in one.evidence) for one in attacks)
+        return _Counts(without, without, without, reached, len(attacks))
+    here, anywhere = (
+        sum(_admits(one, asked.rules, asked, same_tool=same_tool) for one in attacks) for same_tool in (True, False)
+    )
+    reached = sum(any(_reaches(found, asked, item) for found in one.evidence) for one in attacks)
+    return _Counts(here, anywhere, without, reached, len(attacks))
+
+
+def _reaches(attack: Evidence, asked: Evidence, item: Lacking) -> bool:
+    return attack.tool == asked.tool and any(one.argument == item.argument for one in attack.lacking)
 
 
 def _admits(case: CaseResult, rules: frozenset[str], asked: Evidence | None = None, *, same_tool: bool = False) -> bool:
@@ -123,27 +142,30 @@ def _fits(item: Lacking, other: Lacking, *, same_tool: bool) -> bool:
     return alike and item.stands_in(other.best.name if other.best is not None else "")
 
 
-def _reason(asked: Evidence, item: Lacking | None, counts: tuple[int, int, int, int]) -> str:
-    here, anywhere, without, pairs = counts
+def _reason(asked: Evidence, item: Lacking | None, counts: _Counts) -> str:
     if item is None:
         why = "; ".join(_NO_ARGUMENT.get(rule, rule.replace("-", " ")) for rule in sorted(asked.rules))
-        return f"{why}: {_without(without, pairs)}"
+        return f"{why}: {_without(counts)}"
     if item.best is None:
-        return f"the value stands nowhere, so there is nothing to trust: {_without(without, pairs)}"
+        return f"it stands nowhere: the model made it, and a hijacked one makes any; {_without(counts)}"
     if item.best.tool in {"user", "system"}:
-        return f"the words mention it, and not as what it is used for: {_without(without, pairs)}"
+        return f"the words mention it, and not as what it is used for; {_without(counts)}"
     field = f"{item.best.name}, which outsiders write" if item.best.trust == "untrusted" else item.best.name
-    if here:
-        return f"it stands only in {field}: trusted for this argument, the attacker's value passes in {here} of {pairs}"
-    if anywhere:
-        return f"it stands only in {field}: trusted for any {item.role}, an attacker's passes in {anywhere} of {pairs}"
-    return f"it stands only in {field}; {_without(without, pairs)}"
+    if counts.here:
+        passes = f"trusted for this argument, the attacker's value passes in {counts.here} of {counts.pairs} pairs"
+        return f"it stands only in {field}: {passes}"
+    if counts.anywhere:
+        passes = f"trusted for any {item.role}, an attacker's value passes in {counts.anywhere} of {counts.pairs} pairs"
+        return f"it stands only in {field}: {passes}"
+    return f"it stands only in {field}; {_without(counts)}"
 
 
-def _without(count: int, pairs: int) -> str:
-    if count:
-        return f"without the rules that asked, an effect passes in {count} of {pairs}"
-    return "no attack here tries it, and whoever writes there would decide"
+def _without(counts: _Counts) -> str:
+    if counts.without:
+        return f"without the rules that asked, an effect passes in {counts.without} of {counts.pairs} pairs"
+    if counts.reached:
+        return f"an attacker's call lacks the same in {counts.reached} of {counts.pairs} pairs, where more stops it"
+    return f"no attack in {counts.pairs} pairs tries it, so nothing here says that less would do"
 
 
 def _shortened(value: str) -> str:

@@ -48,8 +48,14 @@ def test_trusting_the_field_for_this_argument_is_counted() -> None:
 def test_another_rule_that_stopped_the_attack_still_stops_it() -> None:
     attack = stopped("attacker", lacking("eve@evil.example", BODY), rules=("untrusted-target", "not-asked"))
     (line,) = remaining(report(ASKED, case(attack, attack="1")))
-    assert (line.here, line.anywhere, line.without) == (0, 0, 0)
-    assert "no attack here tries it" in line.reason
+    assert (line.here, line.anywhere, line.without, line.reached) == (0, 0, 0, 1)
+    assert "where more stops it" in line.reason
+
+
+def test_what_no_attack_tries_is_said() -> None:
+    (line,) = remaining(report(ASKED, case(attack="1", outcome="not_reached")))
+    assert (line.reached, line.pairs) == (0, 1)
+    assert "no attack in 1 pairs tries it" in line.reason
 
 
 def test_every_lacking_value_of_an_attack_has_to_be_trusted() -> None:
@@ -78,7 +84,7 @@ def test_a_value_from_nowhere_and_a_question_without_an_argument_have_reasons() 
     attack = case(stopped("attacker", lacking("eve@evil.example", BODY)), attack="1")
     first, second = remaining(report(nowhere, unasked, attack))
     assert first.origin == "stands nowhere"
-    assert "nothing to trust" in first.reason
+    assert "the model made it" in first.reason
     assert (second.argument, second.without) == ("", 0)
     assert "do not ask" in second.reason
 
