@@ -20,7 +20,7 @@ from typing import Final
 from checkvalve.approvals.commandline import words_of
 from checkvalve.approvals.commandspec import CommandSpec, OperandSpec, Option
 
-WORK: Final = "/work"
+WORK: Final = "/task"
 """Where a task's own folder is inside the sandbox. A path below it may be given in full."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*")

@@ -1,6 +1,6 @@
 """The sandbox made with bubblewrap (``bwrap``): namespaces, a file system of little, no capability, a filter of calls.
 
-What code sees: the system's programs and libraries (``/usr``), read only; its work folder at ``/work``; an empty
+What code sees: the system's programs and libraries (``/usr``), read only; its work folder at ``/task``; an empty
 ``/tmp``; a ``/proc`` and a ``/dev`` of its own; a user, a host name and an environment that say nothing. What it does
 not see: the network, home folders, ``/etc``, ``/run``, ``/var``, other processes, and any file of the gateway.
 

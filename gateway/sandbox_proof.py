@@ -40,7 +40,7 @@ class _Trial:
 _NOTHING: Final = "for d in {}; do {} && exit 1; done; exit 0"
 _TRIALS: Final = (
     _Trial("a program runs", "true"),
-    _Trial("the work folder can be written", "echo x > /work/x && cat /work/x"),
+    _Trial("the work folder can be written", "echo x > /task/x && cat /task/x"),
     _Trial("there is no network", "test \"$(tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ')\" = lo"),
     _Trial("nothing else can be written", _NOTHING.format("/ /usr /etc /dev /proc/sys", "touch $d/x 2>&-")),
     _Trial("/home, /run and /var are not there", _NOTHING.format("/home /root /run /var /srv", "test -e $d")),

@@ -158,6 +158,7 @@ def settings_table() -> str:
 
 def manifest_tables() -> str:
     """Return the tables of everything that a manifest may say."""
+    from checkvalve.approvals import commandspec as commands  # noqa: PLC0415
     from checkvalve.approvals import toolspec as spec  # noqa: PLC0415
 
     lines: list[str] = []
@@ -168,6 +169,9 @@ def manifest_tables() -> str:
         ("An argument (`args`)", spec.ArgumentSpec),
         ("A result field (`result`)", spec.ResultField),
         ("`limits`", spec.Limits),
+        ("A command (`commands`)", commands.CommandSpec),
+        ("An operand (`operands`)", commands.OperandSpec),
+        ("`sandbox`", commands.SandboxSpec),
     ):
         lines += ["", f"### {title}", "", _first_sentence(model.__doc__), "", *_fields(model)]
     for title, words in (("Effects", spec.Effect), ("Roles", spec.Role), ("Who can write a field", spec.WritableBy)):

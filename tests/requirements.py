@@ -164,5 +164,6 @@ NOT_CLAIMED: Final = (
     "Labels are as good as the source declarations: a field called trusted that outsiders can write is a hole.",
     "A tool server that misbehaves on its own connection is invisible.",
     "The same user id is no boundary: an agent with a shell under the gateway's own user can edit the database.",
+    "Code in the sandbox shares the machine's kernel, and what it leaves in its work folder is untrusted.",
     "A tool that the agent reaches past the middleware (a sub-agent with tools of its own, a shell) is not covered.",
 )

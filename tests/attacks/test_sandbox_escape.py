@@ -223,7 +223,7 @@ def test_a_program_that_makes_its_user_root_does_not(cell: Jail) -> None:
     shutil.copy(cell.work / "rootly", cell.host)
     (cell.host / "rootly").chmod(0o4755)
     assert subprocess.run(words, check=False).returncode == 0, "outside it does"
-    assert cell.inside("set_user_id", "/work/rootly").code == 1
+    assert cell.inside("set_user_id", "/task/rootly").code == 1
 
 
 # ---------------------------------------------------------------------------------------------- what the gateway holds
@@ -327,7 +327,7 @@ def test_a_flood_of_output_is_cut_and_said_so(cell: Jail) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["--bind", "/", "/work"], ["--", "id"], ["--version"], ["-"], [""], [], ["id", "a\0b"], ["id\0"], ["id", "\ud800"],
+    [["--bind", "/", "/task"], ["--", "id"], ["--version"], ["-"], [""], [], ["id", "a\0b"], ["id\0"], ["id", "\ud800"],
      ["id", "x" * (MAX_WORD + 1)], ["id", *["x" * 50_000] * 4]],
     ids=[str(number) for number in range(11)],
 )  # fmt: skip

@@ -73,7 +73,7 @@ def test_everything_that_holds_is_on_it(program: Callable[[str], Path]) -> None:
         assert option in found
     assert found[found.index("--cap-drop") + 1] == "ALL"
     writable = [found[at + 2] for at, word in enumerate(found) if word in {"--bind", "--bind-try", "--dev-bind"}]
-    assert writable == ["/work"]
+    assert writable == ["/task"]
     assert [found[at + 1] for at, word in enumerate(found) if word == "--remount-ro"] == ["/dev", "/"]
     assert [found[at + 1] for at, word in enumerate(found) if word == "--size"] == [str(9 * MIB)] * 2
     assert "--nproc=7" in found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,6 +70,17 @@ def test_a_command_is_decided_run_and_recorded(gateway: Gateway) -> None:
     assert json.loads(made.text)["code"] == 0
     assert "notes.txt" in json.loads(listed.text)["output"]
     assert [row.verdict_name for row in gateway.queue.list(thread="t1")] == ["allow", "allow"]
+
+
+def test_the_example_does_what_the_documentation_says(folder: Path, gateway: Gateway) -> None:
+    gateway.close()
+    (folder / "example").mkdir()
+    program = runpy.run_path(str(Path(__file__).resolve().parents[2] / "examples" / "sandboxed_agent.py"))
+    ran, shell, outside, asked = program["main"](folder / "example")
+    assert json.loads(ran)["code"] == 0
+    assert "refused [command" in shell
+    assert "refused [command" in outside
+    assert "[pending" in asked
 
 
 def test_tasks_have_folders_of_their_own(gateway: Gateway) -> None:
