@@ -159,10 +159,11 @@ class Edit:
     code: str = ""
 
 
-def apply_edits(text: str, edits: Iterable[Edit]) -> tuple[str, tuple[Span, ...]]:
+def apply_edits(text: str, edits: Iterable[Edit], *, errors: str = "surrogatepass") -> tuple[str, tuple[Span, ...]]:
     """Return ``text`` with the edits made, and its spans; of edits that overlap the first, then the longest, is made.
 
-    What no edit covers stays as it was, character by character.
+    What no edit covers stays as it was, character by character. ``errors`` says how many bytes a lone surrogate stands
+    for: three in a text, or one (``surrogateescape``) in bytes that were decoded so.
     """
     chosen = list(_disjoint(sorted(edits, key=lambda edit: (edit.start, -edit.end))))
     if not chosen:
@@ -172,8 +173,11 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> tuple[str, tuple[Span, ...]
     position = size = origin = 0
     for edit in chosen:
         kept = text[position : edit.start]
-        removed = len(_utf8(text[edit.start : edit.end]))
-        for piece, width, code in ((kept, len(_utf8(kept)), ""), (edit.replacement, removed, edit.code or "changed")):
+        removed = len(_utf8(text[edit.start : edit.end], errors))
+        for piece, width, code in (
+            (kept, len(_utf8(kept, errors)), ""),
+            (edit.replacement, removed, edit.code or "changed"),
+        ):
             if piece or width:
                 spans.append(Span(size, size + len(piece), origin, origin + width, code))
             pieces.append(piece)
@@ -181,7 +185,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> tuple[str, tuple[Span, ...]
         position = edit.end
     rest = text[position:]
     if rest:
-        spans.append(Span(size, size + len(rest), origin, origin + len(_utf8(rest))))
+        spans.append(Span(size, size + len(rest), origin, origin + len(_utf8(rest, errors))))
     return "".join((*pieces, rest)), tuple(spans)
 
 
@@ -193,5 +197,5 @@ def _disjoint(edits: Sequence[Edit]) -> Iterator[Edit]:
             reached = edit.end
 
 
-def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+def _utf8(text: str, errors: str = "surrogatepass") -> bytes:
+    return text.encode("utf-8", errors)

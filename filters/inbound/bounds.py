@@ -29,21 +29,30 @@ def decoded(data: bytes) -> str:
 def bounded(root: View, notes: Notes) -> Iterator[View]:
     """Yield what of an item is looked at, and note what is wrong with it."""
     text = root.text
-    for found in _BROKEN.finditer(text):
-        notes.find("broken-text", root, *found.span(), Severity.LOW)
-        break
-    if "\ud800" <= max(text, default=""):
-        for found in _BROKEN.finditer(text):
+    whole = root
+    if _is_broken(text):
+        whole = root.same(_BROKEN.sub("\ufffd", text))
+        for count, found in enumerate(_BROKEN.finditer(text)):
+            if not count:
+                notes.find("broken-text", root, *found.span(), Severity.LOW)
             notes.replace(root, *found.span(), "\ufffd", "broken-text")
     if len(text) > MAX_CHARACTERS:
         notes.leave("too-long")
         half = MAX_CHARACTERS // 2
-        yield root.part(0, half)
-        yield root.part(len(text) - half, len(text))
+        yield whole.part(0, half)
+        yield whole.part(len(text) - half, len(text))
     else:
-        yield root
+        yield whole
     step = LONG_RUN // 2  # a run this long holds a whole step that begins at a multiple of it
     for start in range(0, min(len(text), MAX_CHARACTERS) - step + 1, step):
         if text[start] == text[start + step - 1] and text[start : start + step] == text[start] * step:
             notes.find("long-run", root, start, start + step, Severity.LOW)
             break
+
+
+def _is_broken(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

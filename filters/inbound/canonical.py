@@ -14,6 +14,8 @@ import re
 import unicodedata
 from typing import Final
 
+import re2
+
 from checkvalve.filters.inbound.views import Builder, View
 from checkvalve.filters.normalise import FOLD, is_invisible
 
@@ -39,7 +41,9 @@ _DECOMPOSED: Final = (
     (0x00C0, 0x0530),
     (0x1E00, 0x2000),
 )  # blocks whose marks are ornaments; Hangul and kana keep theirs
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL: Final = re2.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_OUTSIDE: Final = re.compile(r"[^\x09\x0a\x0d\x20-\x7e]")
+_FEW: Final = 40  # different characters outside ASCII up to which replacing each is faster than looking at all
 
 
 def fold(char: str) -> str:
@@ -77,7 +81,7 @@ _FOLDS: Final = _Folds()
 
 def folded(text: str) -> str:
     """Return the canonical form of ``text`` alone."""
-    if text.isascii() and not _CONTROL.search(text):
+    if text.isascii() and _CONTROL.search(text) is None:
         return text.lower()
     return text.translate(_FOLDS)
 
@@ -85,21 +89,34 @@ def folded(text: str) -> str:
 def canonical(view: View) -> View:
     """Return the canonical view of ``view``."""
     text = view.text
-    if text.isascii() and not _CONTROL.search(text):
+    if text.isascii() and _CONTROL.search(text) is None:
         return view.same(text.lower())
-    uneven = "".join(char for char in set(text) if len(_FOLDS[ord(char)]) != 1)
+    others = set(_OUTSIDE.findall(text))
+    uneven = "".join(char for char in others if len(_FOLDS[ord(char)]) != 1)
     if not uneven:
-        return view.same(text.translate(_FOLDS))
+        return view.same(_evenly(text, others))
+    vanishing = {char for char in uneven if not _FOLDS[ord(char)]}
     builder, position = Builder(view), 0
-    for found in re.finditer(f"[{re.escape(uneven)}]", text):
-        start = found.start()
-        _even(builder, text, position, start)
-        builder.put(_FOLDS[ord(found[0])], start, start + 1)
-        position = start + 1
-    _even(builder, text, position, len(text))
+    for found in re.finditer(f"[{re.escape(uneven)}]+", text):
+        start, end = found.span()
+        if position < start:
+            builder.even(_evenly(text[position:start], others), position, start)
+        if not vanishing.issuperset(found[0]):
+            for at in range(start, end):
+                builder.put(_FOLDS[ord(text[at])], at, at + 1)
+        position = end
+    if position < len(text):
+        builder.even(_evenly(text[position:], others), position, len(text))
     return builder.view()
 
 
-def _even(builder: Builder, text: str, start: int, end: int) -> None:
-    if start < end:
-        builder.even(text[start:end].translate(_FOLDS), start, end)
+def _evenly(text: str, others: set[str]) -> str:
+    """Fold a text whose characters all fold to one: by replacing its few foreign ones, or by looking at each."""
+    if text.isascii():
+        return text.lower()
+    if len(others) > _FEW:
+        return text.translate(_FOLDS)
+    text = text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")  # only ASCII, and fast
+    for char in others:
+        text = text.replace(char, _FOLDS[ord(char)])
+    return text

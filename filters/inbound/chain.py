@@ -27,6 +27,10 @@ from checkvalve.filters.inbound.structure import texts
 from checkvalve.filters.inbound.views import View
 from checkvalve.filters.outcomes import Channel, ContentOutcome, Finding, ScanResult, Severity, Status, apply_edits
 
+WINDOW: Final = 65_536
+"""Characters that go through the stages at once."""
+OVERLAP: Final = 2_000
+"""Characters that two windows share: longer than anything that a pattern matches."""
 MAX_LAYERS: Final = 3
 """Encodings inside encodings that are undone."""
 WITHHELD: Final = "[content withheld by the gateway: {code}]"
@@ -51,8 +55,8 @@ class _Scan:
     """One item on its way through the stages."""
 
     budget: Budget
+    notes: Notes
     tools: bool
-    notes: Notes = field(default_factory=Notes)
     hits: list[tuple[int, int, str, int, Channel, str]] = field(default_factory=list)
     main: list[View] = field(default_factory=list)
 
@@ -60,9 +64,14 @@ class _Scan:
         """Do stages 2 and 3 for one text."""
         if not view.text:
             return
+        roles.look(view, self.notes, kind=kind)
+        for start in range(0, max(len(view.text) - OVERLAP, 1), WINDOW - OVERLAP):
+            self.window(view if len(view.text) <= WINDOW else view.part(start, start + WINDOW), layer)
+
+    def window(self, view: View, layer: int) -> None:
+        """Look at one window of a text: the budget is checked between any two, and the end is seen like the start."""
         self.budget.spend(len(view.text))
         hidden = [*invisible.look(view, self.notes), *terminal.look(view, self.notes)]
-        roles.look(view, self.notes, kind=kind)
         plain = canonical(view)
         self.match(plain, scripts_of(view.text))
         if layer == 0 and view.channel is Channel.VISIBLE:
@@ -129,7 +138,8 @@ def scan_inbound(  # one function for every surface
         others: detectors of others.
     """
     root = View(decoded(content) if isinstance(content, bytes) else content)
-    scan = _Scan(Budget.for_text(len(content), clock, options.deadline), tools)
+    budget = Budget.for_text(len(content), clock, options.deadline)
+    scan = _Scan(budget, Notes(budget), tools)
     try:
         _stages(scan, root, content, media)
         if carry is not None:
@@ -187,7 +197,7 @@ def _result(notes: Notes, root: View, options: InboundOptions, *, escaped: bool)
         code = "flagged" if severity >= Severity.MEDIUM else notes.unscanned
         return ScanResult(status, ContentOutcome.WITHHOLD, WITHHELD.format(code=code), findings, (), code)
     if notes.edits and options.sanitise:
-        text, spans = apply_edits(root.text, notes.edits)
+        text, spans = apply_edits(root.text, notes.edits, errors="surrogateescape" if escaped else "surrogatepass")
         if text != root.text:
             return ScanResult(status, ContentOutcome.SANITISE, text, findings, spans, notes.unscanned)
     return ScanResult(status, ContentOutcome.PASS, root.text, findings, (), notes.unscanned)

@@ -14,7 +14,7 @@ from typing import Final
 import re2
 
 from checkvalve.filters.inbound.encodings import REGIONS, is_text
-from checkvalve.filters.inbound.spelling import mended
+from checkvalve.filters.inbound.spelling import mended, parted
 from checkvalve.filters.inbound.views import Builder, Trail, View
 from checkvalve.filters.outcomes import Channel
 
@@ -23,15 +23,17 @@ MAX_REGIONS: Final = 60
 MAX_REGION: Final = 200_000
 """Characters of one region: a message fits, a film does not; what follows is left."""
 
-REGION_NAMES: Final = frozenset({*(name for name, _, _ in REGIONS), "spaced", "vertical"})
+REGION_NAMES: Final = frozenset({*(name for name, _, _ in REGIONS), "spaced", "vertical", "assembled"})
 """The notes of readings that are texts of their own."""
 GUESSES: Final = frozenset({"rot13", "reversed", "leet"})
 """The notes of readings that are tried on every text: only a pattern that is enough alone counts in them."""
-SAME: Final = GUESSES | {"misspelt"}
+SAME: Final = GUESSES | {"misspelt", "run-together"}
 """The notes of readings that repeat most of the text as it stands."""
+MAX_JOINED: Final = 4_000
+"""Characters of one stretch of single letters: nobody writes a page like that."""
 _LOWER: Final = string.ascii_lowercase
-_ROT13: Final = str.maketrans(_LOWER, _LOWER[13:] + _LOWER[:13])
-_LEET: Final = tuple(str.maketrans("430578@$!1", f"aeostbasi{one}") for one in "il")
+_ROT13: Final = bytes.maketrans(_LOWER.encode(), (_LOWER[13:] + _LOWER[:13]).encode())
+_LEET: Final = tuple(bytes.maketrans(b"430578@$!1", f"aeostbasi{one}".encode()) for one in "il")
 _SPACED: Final = r"(?:\b\w[ .\-_*|·]{1,3}){8,}\w\b"
 _VERTICAL: Final = r"(?m)(?:^[ \t]{0,4}[^\s]{1,2}[ \t]{0,4}\r?\n){8,}"
 _GATES: Final = {
@@ -54,10 +56,12 @@ _TRIGGERS: Final = {  # shorter than the regions, so that the one pass over ever
     "morse": r"(?:[.\-·•−–—_]{1,6}[ /|\n]{1,4}){6}",
     "bits": r"[01]{7}",
     "numbers": r"(?:[0-9]{2,3}[ ,;]{1,2}){6}",
+    "assembled": r"= ?[\"'][^\"'\n]{2,200}[\"'] ?[;,\n+&]",
     "leet": r"[a-z][013457@$!][a-z]",
     "spaced": r"(?:\b\w[ .\-_*|·]{1,3}){6}",
     "vertical": r"(?:\n[ \t]{0,4}[^\s]{1,2}[ \t]{0,4}\r?){6}",
 }
+_GIVEN: Final = re2.compile(r"[=:+] ?[\"']([^\"'\n]{2,200})[\"']", _OPTIONS)
 _NAMES: Final = tuple(_TRIGGERS)
 _SET: Final = re2.Set.SearchSet(_OPTIONS)
 for _trigger in _TRIGGERS.values():
@@ -77,11 +81,41 @@ def readings(view: View, plain: View) -> Iterator[View]:
     if "vertical" in found:
         yield from _joined(view, "vertical", r"\s")
     if "leet" in found:
-        yield from (plain.same(plain.text.translate(table), channel=Channel.DECODED, note="leet") for table in _LEET)
+        yield from (_shifted(plain, table, "leet") for table in _LEET)
     if (corrected := mended(plain)) is not None:
         yield corrected
-    yield plain.same(plain.text.translate(_ROT13), channel=Channel.DECODED, note="rot13")
+    if (apart := parted(plain)) is not None:
+        yield with_single_blanks(apart)
+    if "assembled" in found:
+        yield _assembled(view)
+    yield _shifted(plain, _ROT13, "rot13")
     yield turned(plain)
+
+
+def _shifted(view: View, letters: bytes, note: str) -> View:
+    """Return ``view`` with its ASCII letters exchanged."""
+    data = view.text.encode("utf-8", "surrogatepass").translate(letters)
+    return view.same(data.decode("utf-8", "surrogatepass"), channel=Channel.DECODED, note=note)
+
+
+def with_single_blanks(view: View) -> View:
+    """Return ``view`` with runs of blanks as one."""
+    builder, position = Builder(view), 0
+    for found in re.finditer(" {2,}", view.text):
+        builder.copy(position, found.start() + 1)
+        position = found.end()
+    builder.copy(position, len(view.text))
+    return builder.view(view.channel, view.note)
+
+
+def _assembled(view: View) -> View:
+    """Return the strings that are given to variables, one after the other."""
+    builder = Builder(view)
+    for count, found in enumerate(_GIVEN.finditer(view.text)):
+        if count >= MAX_REGIONS:
+            break
+        builder.copy(*found.span(1))
+    return builder.view(Channel.DECODED, "assembled")
 
 
 def turned(view: View) -> View:
@@ -107,7 +141,7 @@ def _joined(view: View, name: str, between: str) -> Iterator[View]:
     for count, found in enumerate(_COMPILED[name].finditer(view.text)):
         if count >= MAX_REGIONS:
             return
-        start, end = found.span()
+        start, end = found.start(), min(found.end(), found.start() + MAX_JOINED)
         inner, builder = view.text[start:end], Builder(view)
         gap = min((len(run) for run in re.findall(f"{between}+", inner)), default=1)
         for piece in re.finditer(rf"({between}+)|((?!{between}).)", inner, re.DOTALL):

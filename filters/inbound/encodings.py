@@ -20,7 +20,7 @@ _PRINTABLE: Final = 0.95
 _SHORTEST: Final = 6
 _BLANKS: Final = re.compile(r"\s+")
 
-_MORSE: Final = {
+MORSE: Final = {
     **dict(
         zip(
             "abcdefghijklmnopqrstuvwxyz",
@@ -32,7 +32,7 @@ _MORSE: Final = {
     ),
     **dict(zip("0123456789", "----- .---- ..--- ...-- ....- ..... -.... --... ---.. ----.".split(" "), strict=True)),
 }
-_FROM_MORSE: Final = {code: letter for letter, code in _MORSE.items()}
+_FROM_MORSE: Final = {code: letter for letter, code in MORSE.items()}
 _ESCAPED: Final = re.compile(
     r"\\u\{([0-9a-fA-F]{1,6})\}|\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})|\\x([0-9a-fA-F]{2})|\\([0-3][0-7]{2})"
 )

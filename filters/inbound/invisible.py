@@ -13,6 +13,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
+import re2
+
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
 from checkvalve.filters.outcomes import Channel, Severity
@@ -21,6 +23,7 @@ _RUN: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
+_ANY: Final = re2.compile(_RUN.pattern)
 _SMUGGLED: Final = re.compile("[\U000e0020-\U000e007e]+|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
 _FLAG: Final = re.compile(
     "\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
@@ -28,6 +31,10 @@ _FLAG: Final = re.compile(
 _TAGS: Final = 0xE0000
 _BITS: Final = frozenset("\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff\u200e\u200f\u180e")
 _FEWEST_BITS: Final = 16
+MAX_BITS: Final = 16_384
+"""Invisible characters that are read as bits: two thousand letters."""
+MAX_HIDDEN: Final = 60
+"""Hidden texts of one view that are read; one that is cut into more shows the cutting."""
 _JOINERS: Final = frozenset("\u200c\u200d")
 _SELECTORS: Final = frozenset(
     map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), 0x180B, 0x180C, 0x180D, 0x180F))
@@ -36,17 +43,15 @@ _DIRECTION: Final = frozenset("\u061c\u200e\u200f\u2066\u2067\u2068\u2069")
 _OVERRIDES: Final = re.compile("[\u202d\u202e]([^\u202a-\u202e\n]{1,4000})")
 _RTL: Final = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _JOINING: Final = re.compile("[\u0600-\u08ff\u0900-\u0dff\u0e00-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc]")
-_MANY: Final = 24
-"""Stray invisible characters in one item that are no accident of copying any more."""
 
 
 def look(view: View, notes: Notes) -> list[View]:
     """Note what is invisible in ``view`` and how to take it out; return what it spells, as hidden views."""
-    if view.text.isascii():
+    if view.text.isascii() or _ANY.search(view.text) is None:
         return []
     hidden: list[View] = []
     rtl = _RTL.search(view.text) is not None
-    stray = bits = 0
+    bits = 0
     first_stray = None
     for found in _RUN.finditer(view.text):
         start, end = found.span()
@@ -57,16 +62,14 @@ def look(view: View, notes: Notes) -> list[View]:
             if spelled:
                 hidden.append(view.whole(spelled, begin, stop, note=code, channel=Channel.HIDDEN))
         notes.replace(view, start, end, "", "invisible")
-        stray += end - start
         bits += sum(char in _BITS for char in found[0])
         first_stray = first_stray or (start, end)
     if first_stray:
-        severity = Severity.LOW if stray < _MANY else Severity.MEDIUM
-        notes.find("invisible", view, *first_stray, severity, channel=Channel.HIDDEN)
+        notes.find("invisible", view, *first_stray, Severity.LOW, channel=Channel.HIDDEN)
     if bits >= _FEWEST_BITS:
         hidden += _from_bits(view, notes)
     hidden += _reversed(view, notes)
-    return hidden
+    return hidden[:MAX_HIDDEN]
 
 
 def _is_language(text: str, start: int, end: int, *, rtl: bool) -> bool:
@@ -130,7 +133,9 @@ def _from_bits(view: View, notes: Notes) -> list[View]:
     counts: dict[str, int] = {}
     places: list[int] = []
     for found in _RUN.finditer(view.text):
-        for offset, char in enumerate(found[0]):
+        if len(places) > MAX_BITS:
+            break
+        for offset, char in enumerate(found[0][:MAX_BITS]):
             if char in _BITS:
                 counts[char] = counts.get(char, 0) + 1
                 places.append(found.start() + offset)

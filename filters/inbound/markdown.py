@@ -5,24 +5,27 @@ Guarantees: linear; each aside is a view with its exact place; comments are take
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
+
+import re2
 
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
 from checkvalve.filters.outcomes import Channel, Severity
 
-_COMMENT: Final = re.compile(
-    r"(?m)^[ ]{0,3}\[(?://|comment|_|\.|#|!|-)[^\]\n]{0,40}\]:[ \t]*(?:#|<>|https?://\S{0,200}|/)?[ \t]*[(\"']([^\n]{1,4000})[)\"'][ \t]*$",
-    re.IGNORECASE,
+_OPTIONS: Final = re2.Options()
+_OPTIONS.case_sensitive = False
+_COMMENT: Final = re2.compile(
+    r"(?m)^[ ]{0,3}\[(?://|comment|_|\.|#|!|-)[^\]\n]{0,40}\]:[ \t]*(?:#|<>|https?://\S{0,200}|/)?[ \t]*[(\"']([^\n]+)[)\"'][ \t]*$",
+    _OPTIONS,
 )
-_TITLE: Final = re.compile(
-    r"\]\([ ]?<?[^\s()\[\]\"']{1,2000}>?[ ]{1,4}[\"'(]([^\"')\n]{8,2000})[\"')]|(?m:^[ ]{0,3}\[[^\]\n]{1,200}\]:[ \t]*\S{1,2000}[ \t]+[\"'(]([^\"'\n]{8,2000})[\"')])"
+_TITLE: Final = re2.compile(
+    r"\]\([ ]?<?[^\s()\[\]\"']+>?[ ]{1,4}[\"'(]([^\"')\n]{8,})[\"')]|(?m:^[ ]{0,3}\[[^\]\n]{1,200}\]:[ \t]*\S+[ \t]+[\"'(]([^\"'\n]{8,})[\"')])"
 )
-_ALT: Final = re.compile(r"!\[([^\[\]\n]{24,2000})\]")
-_TEX: Final = re.compile(
-    r"\\(?:phantom|hphantom|vphantom|textcolor\{white\}|color\{white\}|tiny\\color\{white\})\s*\{?([^}\n]{6,2000})"
+_ALT: Final = re2.compile(r"!\[([^\[\]\n]{24,})\]")
+_TEX: Final = re2.compile(
+    r"\\(?:phantom|hphantom|vphantom|textcolor\{white\}|color\{white\}|tiny\\color\{white\})\s*\{?([^}\n]{6,})"
 )
 
 

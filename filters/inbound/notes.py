@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from checkvalve.filters.inbound.budget import Budget
 from checkvalve.filters.inbound.views import View
 from checkvalve.filters.outcomes import Channel, Edit, Finding, Severity
 
+_OFTEN: Final = 256  # notes between two looks at the budget
 MAX_FINDINGS: Final = 100
 """Findings of one item; what is found more often is not more true."""
 
@@ -16,8 +18,10 @@ MAX_FINDINGS: Final = 100
 class Notes:
     """Findings and edits so far. ``start`` and ``end`` are characters here; the chain turns them into bytes at the end."""
 
+    budget: Budget | None = None
     findings: list[Finding] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
+    _ticks: int = 0
     unscanned: str = ""  # the code of the first thing that could not be looked at
 
     def find(  # the parts of a finding
@@ -32,6 +36,7 @@ class Notes:
         channel: Channel | None = None,
     ) -> None:
         """Note that ``view.text[start:end]`` shows ``code``."""
+        self._tick()
         if len(self.findings) >= MAX_FINDINGS and severity < Severity.MEDIUM:
             return
         first, last = view.origin(start, end)
@@ -41,8 +46,15 @@ class Notes:
 
     def replace(self, view: View, start: int, end: int, replacement: str, code: str) -> None:
         """Note that this stretch is to be shown as ``replacement``."""
+        self._tick()
         first, last = view.origin(start, end)
         self.edits.append(Edit(first, last, replacement, code))
+
+    def _tick(self) -> None:
+        """Look at the budget now and then: most long loops end in a note."""
+        self._ticks += 1
+        if self.budget is not None and self._ticks % _OFTEN == 0:
+            self.budget.spend(_OFTEN)
 
     def leave(self, code: str) -> None:
         """Note that something of the item was not looked at."""

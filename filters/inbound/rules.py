@@ -17,7 +17,7 @@ from typing import Final
 import re2
 
 from checkvalve.filters.inbound.phrases_english import PHRASES, TOOL_PHRASES, table
-from checkvalve.filters.inbound.phrases_world import SCRIPTS, WORLD
+from checkvalve.filters.inbound.phrases_world import SCRIPTS, world
 
 ENOUGH: Final = 3
 """The weight at which a window is flagged."""
@@ -91,18 +91,22 @@ def rule_set(script: str) -> RuleSet:
     """Return the patterns of one script; those of English are ``latin``, those of tool descriptions ``tool``."""
     if script == "tool":
         return RuleSet(table(TOOL_PHRASES))
-    world = (phrase for code, words in WORLD.items() if words.script == script for phrase in words.patterns(code))
-    return RuleSet((*table(PHRASES), *world) if script == "latin" else world)
+    return RuleSet((*table(PHRASES), *world(script)) if script == "latin" else world(script))
 
 
-_SCRIPT_LETTERS: Final = {name: re.compile(f"[{letters}]") for name, letters in SCRIPTS.items()}
+_SCRIPT_NAMES: Final = tuple(SCRIPTS)
+_SCRIPT_LETTERS: Final = re2.Set.SearchSet(re2.Options())
+for _letters in SCRIPTS.values():
+    _SCRIPT_LETTERS.Add(f"[{_letters}]")
+_SCRIPT_LETTERS.Compile()
 
 
 def scripts_of(text: str) -> list[str]:
     """Return the scripts whose patterns can match ``text``, before it is folded."""
     if text.isascii():
         return ["latin"]
-    return ["latin", *(name for name, letters in _SCRIPT_LETTERS.items() if letters.search(text))]
+    found = _SCRIPT_LETTERS.Match(text.encode("utf-8", "surrogatepass")) or ()
+    return ["latin", *(_SCRIPT_NAMES[number] for number in found)]
 
 
 def one_line(text: str) -> str:

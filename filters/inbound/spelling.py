@@ -34,8 +34,19 @@ def _variants(word: str) -> set[str]:
     edited: set[str] = set()
     if word in _PIVOTS:
         inside = range(1, len(word))
-        edited = {word[:at] + letter + word[at + keep :] for at in inside for letter in ascii_lowercase for keep in (0, 1) if at + keep < len(word)}
-    return {item for item in swapped | dropped | doubled | edited if len(item) >= _SHORTEST} - {word} - _ORDINARY - set(_WORDS)
+        edited = {
+            word[:at] + letter + word[at + keep :]
+            for at in inside
+            for letter in ascii_lowercase
+            for keep in (0, 1)
+            if at + keep < len(word)
+        }
+    return (
+        {item for item in swapped | dropped | doubled | edited if len(item) >= _SHORTEST}
+        - {word}
+        - _ORDINARY
+        - set(_WORDS)
+    )
 
 
 _MEANT: Final = {variant: word for word in _WORDS for variant in _variants(word)}
@@ -56,3 +67,34 @@ def mended(view: View) -> View | None:
         return None
     builder.copy(position, len(view.text))
     return builder.view(Channel.DECODED, "misspelt")
+
+
+_RUN: Final = re2.compile(r"[a-z]{24,}")
+_PARTS: Final = re2.compile(
+    "|".join(
+        sorted(
+            {*_WORDS, *"all every any your the and send from this them then instead follow hidden rules".split()},
+            key=len,
+            reverse=True,
+        )
+    )
+)
+
+
+def parted(view: View) -> View | None:
+    """Return canonical ``view`` with blanks around key words in letters that run together, or nothing without such."""
+    if _RUN.search(view.text) is None:
+        return None
+    builder, position = Builder(view), 0
+    for run in _RUN.finditer(view.text):
+        for found in _PARTS.finditer(view.text[run.start() : run.end()]):
+            start, end = run.start() + found.start(), run.start() + found.end()
+            builder.copy(position, start)
+            builder.put(" ", start, start)
+            builder.copy(start, end)
+            builder.put(" ", end, end)
+            position = end
+    if not position:
+        return None
+    builder.copy(position, len(view.text))
+    return builder.view(Channel.DECODED, "run-together")

@@ -61,7 +61,7 @@ def texts(view: View, notes: Notes, budget: Budget, *, media: str = "", depth: i
             yield from _inner(leaf, notes, budget, depth)
     elif kind == "calendar":
         for part in calendars.texts(view):
-            yield from _inner(part, notes, budget, depth)
+            yield from _inner(part, notes, budget, depth, media="text" if part.note == "calendar" else "")
     elif kind == "mail":
         yield from _mail(view, notes, budget, depth)
     elif kind == "markup":
@@ -73,12 +73,12 @@ def texts(view: View, notes: Notes, budget: Budget, *, media: str = "", depth: i
             yield from ((part, "text") for part in markup.asides(view, notes))
 
 
-def _inner(part: View, notes: Notes, budget: Budget, depth: int) -> Iterator[tuple[View, str]]:
+def _inner(part: View, notes: Notes, budget: Budget, depth: int, media: str = "") -> Iterator[tuple[View, str]]:
     """Yield a text inside another one, taken apart where it is long enough to be anything."""
     if len(part.text) < _SHORTEST:
         yield part, "text"
         return
-    for inner, kind in texts(part, notes, budget, depth=depth + 1):
+    for inner, kind in texts(part, notes, budget, media=media, depth=depth + 1):
         if part.channel is not Channel.VISIBLE and inner.channel is Channel.VISIBLE:
             yield (
                 inner.same(inner.text, channel=part.channel),

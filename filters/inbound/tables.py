@@ -5,20 +5,23 @@ Guarantees: linear; nothing is taken out of what is shown but the sign that make
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
+
+import re2
 
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View, stretches
 from checkvalve.filters.outcomes import Channel, Severity
 
-_FORMULA: Final = re.compile(
+_OPTIONS: Final = re2.Options()
+_OPTIONS.case_sensitive = False
+_FORMULA: Final = re2.compile(
     r"(?:^|[\n,;\t\"'|])([=@][ ]?)(?:HYPERLINK|WEBSERVICE|IMPORTXML|IMPORTDATA|IMPORTHTML|IMPORTRANGE|IMPORTFEED|IMAGE|DDE"
     r"|FILTERXML|RTD|CALL|cmd\s*\|)",
-    re.IGNORECASE,
+    _OPTIONS,
 )
-_COMMENT: Final = re.compile(r"(?m)(?:^[ \t]*+|[ \t])(?:#|//|--|;;|%%)[ \t]?+([^\n]{12,}+)|/\*([^*]{12,4000}+)\*/")
+_COMMENT: Final = re2.compile(r"(?m)(?:^[ \t]*|[ \t])(?:#|//|--|;;|%%)[ \t]?([^\n]{12,})|/\*([^*]{12,})\*/")
 
 
 def asides(view: View, notes: Notes) -> Iterator[View]:

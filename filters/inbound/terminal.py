@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import re2
+
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
 from checkvalve.filters.outcomes import Channel, Severity
@@ -18,14 +20,16 @@ _ESCAPE: Final = re.compile(
     r"|\x1b(?P<string>[\]PX^_])(?P<body>[^\x07\x1b\x9c\n]{0,2000})(?:\x07|\x1b\\|\x9c)?|\x1b[ -/]{0,4}[0-~]?"
 )
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]+")
-_ANY: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\x9b]|\r[^\n\r]")
+_ANY: Final = re2.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\x{9b}]|\r[^\n\r]")
 _OVERWRITTEN: Final = re.compile(r"(?:^|\n)([^\r\n]{4,2000})\r(?=[^\r\n])")
 _CONCEAL: Final = "8"
+MAX_HIDDEN: Final = 40
+"""Stretches that are looked at as texts of their own."""
 
 
 def look(view: View, notes: Notes) -> list[View]:
     """Note terminal codes in ``view`` and how to take them out; return what they hide, as hidden views."""
-    if not _ANY.search(view.text):
+    if _ANY.search(view.text) is None:
         return []
     hidden: list[View] = []
     concealed_from = -1
@@ -48,7 +52,7 @@ def look(view: View, notes: Notes) -> list[View]:
         notes.replace(view, found.start(), found.end(), "", "control")
     for found in _OVERWRITTEN.finditer(view.text):
         hidden.append(view.part(*found.span(1), Channel.HIDDEN, "overwritten"))
-    return hidden
+    return hidden[:MAX_HIDDEN]  # all of it stands in the text as well, and is matched there
 
 
 def _hides(arguments: list[str]) -> bool:
