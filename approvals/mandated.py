@@ -20,7 +20,7 @@ from checkvalve.approvals.reads import Reads
 from checkvalve.approvals.requests import ActionRequest, Leaf
 from checkvalve.approvals.toolspec import Effect, Role, ToolSpec
 from checkvalve.filters.fields import scalar_text
-from checkvalve.filters.index import AttributionIndex
+from checkvalve.filters.index import DECODED, AttributionIndex
 from checkvalve.filters.labels import Authority
 from checkvalve.filters.normalise import normalise
 from checkvalve.filters.origins import Attribution, MatchKind, Origin
@@ -84,7 +84,9 @@ class Bound:
     def _answers(self, origin: Origin, attribution: Attribution) -> bool:
         if origin.match in {MatchKind.DERIVED, MatchKind.NONE} or origin.field.authority is not Authority.NONE:
             return False
-        if origin.field.echo or not self._is_meant(origin) or not _is_itself(origin, attribution):
+        if origin.field.echo or origin.field.path.endswith(DECODED):
+            return False
+        if not self._is_meant(origin) or not _is_itself(origin, attribution):
             return False
         return self.reads is None or not self.reads.was_passed(attribution.value, attribution.kind, origin.source)
 

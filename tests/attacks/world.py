@@ -10,10 +10,12 @@ from checkvalve.approvals.endorsements import Endorsement, Mandate
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.manifest import parse_manifest
 from checkvalve.approvals.policy import load_policy
+from checkvalve.approvals.reads import Reads
 from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority
+from checkvalve.filters.strictjson import check_value
 
 MANIFEST = parse_manifest(
     """
@@ -132,6 +134,7 @@ class Session:
         self.index = AttributionIndex()
         self.endorsements: list[Endorsement] = []
         self.mandates: Sequence[Mandate] = ()
+        self.reads = Reads()
         self.calls = 0
         self.done: set[str] = set()
         self.sandbox = True
@@ -143,6 +146,7 @@ class Session:
         spec = MANIFEST.find(tool)
         rules = field_rules(spec, MANIFEST) if spec else ()
         self.index.add_result(value, tool=tool, call=f"c{self.calls}", args=args, rules=rules)
+        self.reads.add(tool, f"c{self.calls}", {name: check_value(value) for name, value in args.items()})
         return self
 
     def did(self, tool: str, **args: Any) -> None:
@@ -157,6 +161,7 @@ class Session:
             index=self.index,
             endorsements=tuple(self.endorsements),
             mandates=self.mandates,
+            reads=self.reads,
             done=frozenset(self.done),
             sandbox=self.sandbox,
         )
