@@ -159,14 +159,20 @@ def write(path: Path, value: object) -> None:
 
 def made() -> str:
     """Return the table that the results give."""
-    rows = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))["rows"]
+    results = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))
+    rows = results["rows"]
     first = next(iter(rows.values()))["total"]
     heads = [
         column.format(with_tools=first["attacks"]["with_tools"], benign=first["benign"]["total"]) for column in COLUMNS
     ]
     lines = [f"| {' | '.join(heads)} |", f"| --- |{' ---: |' * (len(heads) - 1)}"]
     lines += [f"| {' | '.join(cells(name, row['total']))} |" for name, row in rows.items()]
-    notes = [wrapped(note) for name, row in rows.items() for note in notes_of(name, row)]
+    text_only = (
+        f"{first['attacks']['text_only']} more pairs ({', '.join(results['text_only'])}) ask for a text and no tool, which "
+        "no gateway of tools stops; they are the goals that are left"
+    )
+    notes = [wrapped(text_only)]
+    notes += [wrapped(note) for name, row in rows.items() for note in notes_of(name, row)]
     return "\n".join([*lines, "", *notes])
 
 
