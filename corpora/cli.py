@@ -31,6 +31,7 @@ from checkvalve.corpora.remaining import in_words as in_words_of
 from checkvalve.corpora.remaining import remaining
 from checkvalve.corpora.report import Report, table
 from checkvalve.corpora.runner import Thresholds
+from checkvalve.corpora.texts.command import TEXTS, about_texts, run_texts
 
 UNUSABLE: Final = 2
 LAUNDERING: Final = "laundering"
@@ -115,11 +116,12 @@ def list_corpora() -> None:
     for name, corpus in CORPORA.items():
         typer.echo(f"{name}: {corpus.about}\n    groups: {', '.join(corpus.groups())}")
     typer.echo(f"{LAUNDERING}: a seeded search for leaks; needs nothing else\n    groups: {', '.join(GROUPS)}")
+    typer.echo(about_texts())
 
 
 @app.command("run")
 def run(
-    name: Annotated[str, typer.Argument(help="builtin, incidents, agentdojo or laundering")],
+    name: Annotated[str, typer.Argument(help="builtin, incidents, agentdojo, laundering or texts")],
     profile: Annotated[
         str, typer.Option(help="the trust profile: strict or contacts; for agentdojo also mandates or drafted")
     ] = "strict",
@@ -145,6 +147,8 @@ def run(
     min_finished: Annotated[int | None, typer.Option(min=0, help="fail when fewer tasks than this finished")] = None,
     seed: Annotated[int, typer.Option(help="of the search `laundering`: the same seed, the same attempts")] = 0,
     budget: Annotated[int, typer.Option(min=1, help="of the search `laundering`: how many attempts")] = BUDGET,
+    data: Annotated[Path | None, typer.Option(help="for `texts`: the folder of labelled texts (*.jsonl)")] = None,
+    html: Annotated[Path | None, typer.Option(help="for `texts`: write a page with plots here")] = None,
 ) -> None:
     """Run a corpus and show the table.
 
@@ -161,6 +165,8 @@ def run(
                 console, seed=seed, budget=budget, profile=profile, groups=tuple(suite or ()), json_file=json_file
             )
             raise typer.Exit(found)
+        if name == TEXTS:
+            raise typer.Exit(run_texts(console, data=data, only=tuple(suite or ()), html=html, json_file=json_file))
         corpus = _known(name)
         report = corpus.run(Request(profile, guard, schedule, tuple(suite or ()), processes, mode))
     except (CorpusError, ApprovalError) as error:
