@@ -143,7 +143,7 @@ def _steps(
     outcome = f"{len(arguments)} values, {short} without an origin that suffices"
     yield Step(3, "attribution", outcome, lines, {"arguments": list(arguments)})
     facts: Mapping[str, Any] = decision.get("facts") or {}
-    yield _facts(facts)
+    yield _facts(facts, arguments)
     yield _policy(decision, policy)
     yield _detectors(decision)
     yield Step(
@@ -160,6 +160,7 @@ def _tool(spec: ToolSpec | None, action: str, rule: str) -> Step:
     notes = [f"effect {spec.effect}", pinned]
     notes += ["its arguments leave the trust domain"] if spec.leaves_domain and spec.effect is Effect.READ else []
     notes += [f"words that ask for it: {', '.join(spec.asks)}"] if spec.asks else []
+    notes += [f"and one of these has to be mentioned: {', '.join(spec.about)}"] if spec.about else []
     data = {"effect": spec.effect.value, "server": spec.server, "schema_digest": spec.schema_digest}
     return Step(1, "tool", f"{spec.name}, a {spec.effect}", tuple(notes), data)
 
@@ -178,14 +179,27 @@ def _argument(item: Mapping[str, Any]) -> Iterator[str]:
         yield "    stands nowhere: the model made it up, or hid where it comes from"
 
 
-def _facts(facts: Mapping[str, Any]) -> Step:
+def _facts(facts: Mapping[str, Any], arguments: Sequence[Mapping[str, Any]]) -> Step:
     bad = [name for name, good in GOOD.items() if name in facts and facts[name] is not good]
-    lines = [f"{name} = {str(facts[name]).lower()}: not so that {WANTED.get(name, name)}" for name in bad]
+    lines = [
+        f"{name} = {str(facts[name]).lower()}: not so that {WANTED.get(name, name)}{_although(name, arguments)}"
+        for name in bad
+    ]
     others = [f"{name} = {str(value).lower()}" for name, value in facts.items() if name not in bad]
     lines += [", ".join(others)] if others else []
     return Step(
         4, "facts", f"{len(facts)} facts, {len(bad)} that speak against it", tuple(lines), {"facts": dict(facts)}
     )
+
+
+def _although(name: str, arguments: Sequence[Mapping[str, Any]]) -> str:
+    """Say why a fact about a role is bad although no argument of that role lacks an origin."""
+    own = [item for item in arguments if f"{item.get('role')}s_ok" == name]
+    if name == "targets_ok" and not own:
+        return " (the call names none; where that sends nowhere, declare the argument `optional`)"
+    if name in {"targets_ok", "amounts_ok"} and all(item.get("sufficient") for item in own):
+        return " (each stands where it may be trusted, but the user's words do not choose this one)"
+    return ""
 
 
 def _policy(decision: Mapping[str, Any], policy: Policy) -> Step:

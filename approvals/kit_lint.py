@@ -9,6 +9,7 @@ Guarantees: pure; a finding has file, line, code and remedy; only ``error`` fail
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from checkvalve.approvals.errors import ManifestError
@@ -62,7 +63,19 @@ def lint_manifest(text: str, name: str, schemas: Sequence[ToolSchema] = ()) -> l
         findings += check_results(spec, report)
         findings += _missing(spec, report)
         findings += check_commands(spec, report)
-    return without_accepted(findings, text)
+    return without_accepted(_together(findings), text)
+
+
+def _together(findings: Sequence[Finding]) -> list[Finding]:
+    """Say once for the file what is true of several tools: that nobody can check the names of their arguments."""
+    loose = [item for item in findings if item.code == "not-pinned"]
+    if len(loose) < 2:  # noqa: PLR2004 - one is said as it is
+        return list(findings)
+    message = (
+        f"{len(loose)} tools have no schema that is shipped or pinned, so the names of arguments cannot be checked"
+    )
+    kept = [item for item in findings if item.code != "not-pinned"]
+    return [*kept, replace(loose[0], field="tools", message=message)]
 
 
 def _effect(spec: ToolSpec, report: Report) -> Iterator[Finding]:
@@ -123,7 +136,8 @@ def _sinks(spec: ToolSpec, report: Report) -> Iterator[Finding]:
         yield report(
             "unguarded-sink",
             "every destination is optional, so a call with none of them counts as going nowhere",
-            "leave `optional` out for the argument that names the destination",
+            "leave `optional` out for the argument that names the destination; where a record decides who gets it, its "
+            "id is the `target`",
             "args",
             level="error" if guess_effect(spec.name) == (spec.effect, "high") else "warning",
         )

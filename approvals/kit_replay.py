@@ -10,13 +10,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from checkvalve.approvals.kit_cedar import ACTIONS, RuleFormula, as_text, both, example, verdict_formula
+from checkvalve.approvals.kit_cedar import ACTIONS, RuleFormula, as_text, assume, both, example, verdict_formula
 from checkvalve.approvals.kit_rules import GOOD
 from checkvalve.approvals.policy import Fact, Policy
 
 STRICTNESS: Final[Mapping[str, int]] = {"allow": 0, "review": 1, "deny": 2}
 OF_THE_SURFACE: Final = frozenset({"unregistered-tool", "changed-arguments", "no-thread", "queue-flooded"})
 """Refusals that a surface or the queue reached by itself, whatever the policy says."""
+_ONLY: Final = {
+    "composed_link": ("answer",),
+    "lineage_ok": ("remember",),
+    "record_named": ("delete", "pay"),
+    "sandboxed": ("execute",),
+    "command_ok": ("execute",),
+}
+"""Facts that are bad with these effects only: an example with another one would show what does not happen."""
 _VERDICTS: Final = ("allow", "review", "deny")
 
 
@@ -85,7 +93,10 @@ def policy_differences(old: Sequence[RuleFormula], new: Sequence[RuleFormula]) -
                 if before == after:
                     continue
                 formula = both(verdict_formula(old, before, action), verdict_formula(new, after, action))
-                found = example(formula)
+                found = example(
+                    assume(formula, {name: GOOD[name] for name in GOOD if action not in _ONLY.get(name, action)})
+                )
+                found = found or example(formula)
                 if isinstance(found, dict):
                     notable = {name: value for name, value in found.items() if GOOD.get(name) is not value}
                     yield {"action": action, "before": before, "after": after, "with": as_text(notable)}

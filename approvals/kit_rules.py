@@ -238,6 +238,6 @@ def _untested(rules: Sequence[RuleFormula], negative: Sequence[str] | None, name
             name,
             "no-negative-test",
             "no case says what it must not permit",
-            f"write a case with `never: [{item.rule.id}]`, and give the file with `--cases`",
+            f"write a case with `never: [{item.rule.id}]` in NAME.cases.yaml beside it, or name a file by `--cases`",
             "warning" if negative is None else "error",
         )

@@ -95,6 +95,10 @@ def read_cases(path: Path) -> CaseFile:
         ConfigError, CaseError: the file cannot be read, or a case in it is none.
     """
     value = read_document(path)
+    if isinstance(value, dict) and "tools" in value and "cases" not in value:
+        raise CaseError(
+            f"{path} is a manifest, no file of cases", f"write cases into {path.stem}{SUFFIXES[0]} beside it"
+        )
     try:
         found = _File.model_validate(value)
     except ValidationError as error:
@@ -142,6 +146,12 @@ def _problem(error: ValidationError, path: Path, place: str) -> CaseError:
 def cases_beside(path: Path) -> Path | None:
     """Return the file of cases that ships beside a policy or a manifest."""
     return next((found for suffix in SUFFIXES if (found := path.with_name(path.stem + suffix)).is_file()), None)
+
+
+def cases_of(path: Path) -> Path:
+    """Return the file of cases that is meant: the one beside a policy or a manifest, or ``path`` itself."""
+    beside = None if path.name.endswith(SUFFIXES) else cases_beside(path)
+    return beside or path
 
 
 def tools_beside(path: Path) -> Path | None:

@@ -22,7 +22,16 @@ from checkvalve.approvals.kit_rules import lint_policy
 from checkvalve.approvals.policy import MAX_POLICY_BYTES
 from checkvalve.gateway import policykit_explain, policykit_gallery, policykit_replay, policykit_run, policykit_write
 from checkvalve.gateway.policykit_cases import cases_beside, parts_for, read_cases, tools_beside
-from checkvalve.gateway.policykit_terminal import AsJson, finish, packaged, packaged_path, say, text_of, tools_of
+from checkvalve.gateway.policykit_terminal import (
+    AsJson,
+    counted,
+    finish,
+    packaged,
+    packaged_path,
+    say,
+    text_of,
+    tools_of,
+)
 from checkvalve.gateway.settings import LoadedSettings
 
 Tools = Annotated[
@@ -76,7 +85,7 @@ def lint(
         for item in found:
             say(f"{item.file}:{item.line}: {item.level} [{item.code}] {item.field}: {item.message}")
             say(f"   do: {item.remedy}")
-        typer.echo(f"{errors} errors, {len(found) - errors} warnings")
+        typer.echo(f"{counted(errors, 'error')}, {counted(len(found) - errors, 'warning')}")
     finish(good=not errors)
 
 

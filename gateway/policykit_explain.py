@@ -25,8 +25,9 @@ from checkvalve.approvals.render import neutralise, short
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.filters.strictjson import MAX_BYTES
 from checkvalve.gateway.app import open_queue
-from checkvalve.gateway.decide_command import decide_loaded, read_case
+from checkvalve.gateway.decide_command import Case, decide_loaded, read_case
 from checkvalve.gateway.errors import CaseError, SettingsError
+from checkvalve.gateway.policykit_cases import SUFFIXES, CaseFile, parts_for, read_cases
 from checkvalve.gateway.settings import LoadedSettings
 
 Loaded = Callable[[], LoadedSettings]
@@ -35,6 +36,7 @@ PolicyOption = Annotated[
     Path | None, typer.Option("--policy", help="The policy; default: that of the settings, or the packaged one.")
 ]
 _STYLES: Final = {"allow": "green", "review": "yellow", "deny": "red"}
+_NAMED: Final = 12  # cases that an error names
 _WIDTH: Final = 120  # where there is no terminal to ask
 
 
@@ -58,7 +60,7 @@ def parts_of(settings: LoadedSettings, manifest: Path | None, policy: Path | Non
     """
     declared = manifest or settings.settings.manifest
     if declared is None:
-        raise SettingsError("no manifest is named", "give --manifest FILE, or set `manifest` in the settings")
+        raise SettingsError("no manifest is named", "give --manifest FILE, or settings with a `manifest` (--config FILE)")
     return load_manifest(declared), load_policy(policy or settings.settings.policy)
 
 
@@ -66,8 +68,14 @@ def command(loaded: Loaded) -> Callable[..., None]:
     """Return the command, over these settings."""
 
     def explain_(
-        call: Annotated[str, typer.Argument(help="A case (a JSON file, or - for standard input), or a proposal's id.")],
+        call: Annotated[
+            str,
+            typer.Argument(
+                help="A case (a JSON file, or - for standard input), a file of cases, or the start of a proposal's id."
+            ),
+        ],
         *,
+        case: Annotated[str, typer.Option(help="In a file of cases: the name of one, or a part of it.")] = "",
         manifest: ManifestOption = None,
         policy: PolicyOption = None,
         profile: Annotated[str, typer.Option(help="The trust profile, for a case; default: the settings'.")] = "",
@@ -75,8 +83,13 @@ def command(loaded: Loaded) -> Callable[..., None]:
     ) -> None:
         """Show how a call is decided, step by step, and what would make a question unnecessary."""
         settings = loaded()
-        declared, rules = parts_of(settings, manifest, policy)
-        found = _case(call, declared, rules, profile or settings.settings.profile) or _stored(call, settings)
+        file = _case_file(call)
+        if file is not None:
+            declared, rules, _ = parts_for(file, manifest, policy)
+            found = _decided(_chosen(file, case), declared, rules, profile or file.profile)
+        else:
+            declared, rules = parts_of(settings, manifest, policy)
+            found = _case(call, declared, rules, profile or settings.settings.profile) or _stored(call, settings)
         spec = declared.find(found.tool, found.server)
         now = spec.effect.value if spec else "answer" if found.tool == "answer" else ""
         action = str(found.decision.get("action") or now)
@@ -89,6 +102,23 @@ def command(loaded: Loaded) -> Callable[..., None]:
     return explain_
 
 
+def _case_file(call: str) -> CaseFile | None:
+    path = Path(call)
+    return read_cases(path) if path.is_file() and (path.suffix != ".json" or path.name.endswith(SUFFIXES)) else None
+
+
+def _chosen(file: CaseFile, wanted: str) -> Case:
+    """Return the one case whose name is, or holds, the wanted text."""
+    cases = {expected.name: case for expected, case in file.cases}
+    if wanted in cases:
+        return cases[wanted]
+    fits = [name for name in cases if wanted.casefold() in name.casefold()]
+    if len(fits) == 1:
+        return cases[fits[0]]
+    names = "; ".join(short(name) for name in list(fits or cases)[:_NAMED])
+    raise CaseError(f"{len(fits)} cases of {file.path} fit {wanted!r}", f"give one with --case: {names}")
+
+
 def _case(call: str, manifest: Manifest, policy: Policy, profile: str) -> Explained | None:
     path = Path(call)
     if call != "-" and not path.is_file():
@@ -97,7 +127,10 @@ def _case(call: str, manifest: Manifest, policy: Policy, profile: str) -> Explai
         text = sys.stdin.buffer.read(MAX_BYTES + 1) if call == "-" else path.read_bytes()[: MAX_BYTES + 1]
     except OSError as error:
         raise CaseError(f"{call} cannot be read: {error.strerror}", "give a readable file") from error
-    case = read_case(text)
+    return _decided(read_case(text), manifest, policy, profile)
+
+
+def _decided(case: Case, manifest: Manifest, policy: Policy, profile: str) -> Explained:
     if profile not in PROFILES:
         raise CaseError(f"there is no profile {profile!r}", f"use one of: {', '.join(PROFILES)}")
     decision = decide_loaded(case, manifest, policy, profile)

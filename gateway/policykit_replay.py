@@ -19,6 +19,7 @@ from checkvalve.approvals.content import SqlContentStore
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.kit_cedar import read_formulas
 from checkvalve.approvals.kit_replay import OF_THE_SURFACE, Redecided, by_facts, policy_differences, rule_differences
+from checkvalve.approvals.manifest import load_manifest
 from checkvalve.approvals.policy import MAX_POLICY_BYTES, Policy, load_policy
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
@@ -59,7 +60,8 @@ def diff_command(loaded: Loaded) -> Callable[..., None]:
         differences = list(policy_differences(before, after))
         changes: list[Redecided] = []
         if recorded:
-            declared, _ = parts_of(settings, manifest, base)
+            named = manifest or settings.settings.manifest
+            declared = load_manifest(named) if named else None
             changes = [_between(row, declared, old, new) for row in open_queue(settings.settings, create=False).list()]
         if as_json:
             answer = {"rules": rule_differences(old, new), "verdicts": differences, **_counted(changes)}
@@ -126,12 +128,12 @@ def _text(path: Path | None) -> str:
     return packaged("default.cedar") if path is None else text_of(path, MAX_POLICY_BYTES)
 
 
-def _action(row: Proposal, manifest: Manifest) -> str:
-    spec = manifest.find(row.tool, row.server)
+def _action(row: Proposal, manifest: Manifest | None) -> str:
+    spec = manifest.find(row.tool, row.server) if manifest else None
     return spec.effect.value if spec else "answer" if row.tool == "answer" and not row.server else ""
 
 
-def _between(row: Proposal, manifest: Manifest, old: Policy, new: Policy) -> Redecided:
+def _between(row: Proposal, manifest: Manifest | None, old: Policy, new: Policy) -> Redecided:
     """Compare two policies over the recorded facts of one call."""
     action, recorded = _action(row, manifest), (row.verdict_name, row.rule)
     before, before_rule, _ = by_facts(row.decision, recorded, action, old)
@@ -170,4 +172,7 @@ def _print(changes: Sequence[Redecided]) -> None:
     rest = ", ".join(f"{number} from {how}" for how, number in sorted(counts.items()))
     if counts["unknown"]:
         say(f"{counts['unknown']} could not be judged: the tool is gone, or the facts are of another version")
+    if not changes:
+        say("no calls are recorded: the store of the settings has none yet")
+        return
     say(f"{len(changes)} recorded calls, {len(changed)} would be decided otherwise{f' ({rest})' if rest else ''}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ from checkvalve.approvals.policy import MAX_POLICY_BYTES, load_policy
 from checkvalve.approvals.reasons import REMEDIES
 from checkvalve.approvals.render import short
 from checkvalve.gateway.errors import CaseError
-from checkvalve.gateway.policykit_cases import CaseFile, parts_for, read_cases
+from checkvalve.gateway.policykit_cases import CaseFile, cases_of, parts_for, read_cases
 from checkvalve.gateway.policykit_terminal import AsJson, finish, packaged, packaged_path, say, text_of
 
 Files = Annotated[list[Path], typer.Argument(help="Files of cases (YAML or JSON).")]
@@ -48,7 +49,7 @@ def run_cases(
 ) -> None:
     """Run the cases that ship beside a policy. Every permit of your own policy needs a case it must not permit."""
     given = files or [packaged_path("default.cases.yaml")]
-    answers = [_tested(read_cases(file), manifest, policy, profile) for file in given]
+    answers = [_tested(read_cases(cases_of(file)), manifest, policy, profile) for file in given]
     good = all(not item["problems"] and all(case["passed"] for case in item["cases"]) for item in answers)
     if as_json:
         typer.echo(json.dumps(answers, indent=2))
@@ -94,6 +95,8 @@ def _print(item: dict[str, Any]) -> None:
         say(f"FAILED {case['name']}")
         for problem in case["problems"]:
             say(f"   {problem}")
+    if failed:
+        say(f"   to see why: checkvalve policy explain {item['file']} --case {shlex.quote(failed[0]['name'])}")
     for problem in item["problems"]:
         say(f"PROBLEM {problem}")
     if item["idle"]:
@@ -116,7 +119,7 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:
     """Run files of cases under several manifests, policies and profiles side by side, and count the verdicts."""
-    read = [read_cases(file) for file in files]
+    read = [read_cases(cases_of(file)) for file in files]
     manifests: Sequence[Path | None] = manifest or [None]
     columns = [
         (_title(declared, rules, name), _results(read, declared, rules, checked(name)))

@@ -25,6 +25,11 @@ def say(text: str) -> None:
     typer.echo(printable(text, _LINE))
 
 
+def counted(number: int, what: str) -> str:
+    """Return "1 error", "2 errors"."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def finish(*, good: bool) -> None:
     """End with the exit code of a clear no, unless all is good."""
     if not good:

@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -23,6 +23,10 @@ from checkvalve.approvals.manifest import parse_manifest
 from checkvalve.gateway.policykit_cases import read_document, tools_beside
 from checkvalve.gateway.policykit_terminal import AsJson, finish, say, text_of, tools_of
 from checkvalve.gateway.tool_modules import load_tools
+
+
+_STATES: Final = {"pinned": "not pinned yet", "changed": "changed, the pin does not fit any more"}
+"""What a state means as long as nothing is written."""
 
 
 def draft_(
@@ -60,7 +64,9 @@ def draft_(
     if out.exists() and not force:
         raise ConfigError(f"{out} is there already", remedy="give another name, or --force")
     save(out, text)
-    typer.echo(f"{out}: {len(tools)} tools; read every line marked `low`, then lint it")
+    typer.echo(f"{out}: {len(tools)} tools; read every line marked `low`, then run")
+    given = "".join(f" --tools {file}" for file in (files or [])[:1])
+    typer.echo(f"   checkvalve policy lint {out}{given}")
 
 
 def langchain_tools(spec: str) -> list[ToolSchema]:
@@ -94,19 +100,28 @@ def pin(
         typer.echo(json.dumps([item.to_json() for item in found], indent=2))
     else:
         for item in found:
-            _show(item)
+            _show(item, _STATES.get(item.state, item.state) if not write else item.state)
+        if not write and new != text:
+            typer.echo("nothing is written; with --write these pins go into the file")
     if write and new != text:
         save(manifest, new)
     open_ = {"missing", "unusable"} if write else {"missing", "unusable", "pinned", "changed"}
     finish(good=not any(item.state in open_ for item in found))
 
 
-def _show(item: Pin) -> None:
-    say(f"{item.tool}: {item.state}{f' ({item.problem})' if item.problem else ''}")
+def _show(item: Pin, state: str) -> None:
+    say(f"{item.tool}: {state}{f' ({item.problem})' if item.problem else ''}")
     changes: Sequence[tuple[str, tuple[str, ...]]] = (("meaning", item.semantic), ("wording", item.wording))
     for kind, lines in changes:
         for line in lines:
             say(f"   {kind}: {line}")
+
+
+def _new_mode() -> int:
+    """Return the mode that a new file of this process has."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def save(path: Path, text: str) -> None:
@@ -120,8 +135,7 @@ def save(path: Path, text: str) -> None:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-        if path.exists():
-            Path(temporary).chmod(path.stat().st_mode & 0o777)
+        Path(temporary).chmod(path.stat().st_mode & 0o777 if path.exists() else _new_mode())
         Path(temporary).replace(path)
     except OSError as error:
         if temporary:

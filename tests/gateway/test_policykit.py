@@ -33,7 +33,7 @@ def test_lint_names_file_line_code_and_remedy(terminal: Terminal, tmp_path: Path
 def test_lint_of_what_is_only_suspicious_succeeds(terminal: Terminal, tmp_path: Path) -> None:
     file = write(tmp_path / "m.yaml", "name: x\ntools:\n  create_file:\n    effect: write\n")
     code, out, _ = terminal("policy", "lint", file)
-    assert (code, out.splitlines()[-1]) == (0, "0 errors, 1 warnings")
+    assert (code, out.splitlines()[-1]) == (0, "0 errors, 1 warning")
 
 
 def test_lint_checks_against_the_schemas_given(terminal: Terminal, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_pin_says_what_changed_and_writes_when_told(terminal: Terminal, tmp_path
     terminal("policy", "draft", tools, "--out", out)
     before = out.read_text()
     code, shown, _ = terminal("policy", "pin", out, "--tools", tools)
-    assert (code, "send_mail: pinned" in shown, out.read_text() == before) == (1, True, True)
+    assert (code, "send_mail: not pinned yet" in shown, out.read_text() == before) == (1, True, True)
     assert terminal("policy", "pin", out, "--tools", tools, "--write")[0] == 0
     assert terminal("policy", "pin", out, "--tools", tools)[0] == 0
     changed = write(tmp_path / "n.json", json.dumps(TOOLS).replace('"to"', '"whom"'))
@@ -104,3 +104,34 @@ def test_pin_says_what_changed_and_writes_when_told(terminal: Terminal, tmp_path
     found = terminal.json("policy", "pin", out, "--tools", changed)[1]
     assert found[0]["state"] == "changed"
     assert terminal("policy", "pin", out)[0] == 2
+
+
+def test_a_new_file_has_the_usual_mode_and_an_old_one_keeps_its_own(terminal: Terminal, tmp_path: Path) -> None:
+    tools, out = write(tmp_path / "t.json", json.dumps(TOOLS)), tmp_path / "m.yaml"
+    terminal("policy", "draft", tools, "--out", out)
+    assert out.stat().st_mode & 0o777 == write(tmp_path / "other", "").stat().st_mode & 0o777
+    out.chmod(0o640)
+    terminal("policy", "draft", tools, "--out", out, "--force")
+    assert out.stat().st_mode & 0o777 == 0o640
+
+
+def test_what_is_true_of_every_tool_is_said_once(terminal: Terminal, tmp_path: Path) -> None:
+    tools = [{"name": name, "inputSchema": TOOLS["tools"][0]["inputSchema"]} for name in ("send_mail", "send_note")]
+    schemas, out = write(tmp_path / "m.tools.json", json.dumps({"tools": tools})), tmp_path / "m.yaml"
+    shown = terminal("policy", "draft", schemas, "--out", out)[1]
+    assert f"checkvalve policy lint {out} --tools {schemas}" in shown
+    assert [item["code"] for item in terminal.json("policy", "lint", out)[1]] == []  # m.tools.json stands beside it
+    schemas.rename(tmp_path / "elsewhere.json")
+    (loose,) = terminal.json("policy", "lint", out)[1]
+    assert (loose["code"], loose["message"][:7]) == ("not-pinned", "2 tools")
+
+
+def test_two_policies_are_compared_without_a_manifest(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = write(tmp_path / "p.cedar", '@id("all")\n@decision("allow")\npermit (principal, action, resource);\n')
+    code, out, err = terminal("policy", "diff", file)
+    assert (code, err) == (1, "")
+    assert "no calls are recorded" in out
+    assert "composed_link" not in "".join(line for line in out.splitlines() if line.startswith("send:"))

@@ -170,3 +170,20 @@ def test_a_rule_that_decides_no_case_is_named(terminal: Terminal, place: World) 
     assert code == 0
     assert "note: no case is decided by reads, never-seen" in out
     assert terminal.json("policy", "test", file)[1][0]["idle"] == ["reads", "never-seen"]
+
+
+def test_the_cases_beside_a_policy_or_a_manifest_are_meant(terminal: Terminal, place: World) -> None:
+    cases(place, ALLOWED, STRANGER, NOT_A_READ)
+    code, out, _ = terminal("policy", "test", place.folder / "own.cedar")
+    assert (code, "own.cases.yaml: 3 of 3 cases passed" in out) == (0, True)
+    assert terminal("policy", "simulate", place.folder / "own.cedar")[0] == 0
+    code, _, err = terminal("policy", "test", place.folder / "manifest.yaml")
+    assert code == 2
+    assert "is a manifest, no file of cases" in err
+    assert "write cases into manifest.cases.yaml beside it" in err
+
+
+def test_a_case_that_fails_says_how_to_see_why(terminal: Terminal, place: World) -> None:
+    file = cases(place, {**ALLOWED, "name": "it's mine", "expect": "deny"}, STRANGER, NOT_A_READ)
+    code, out, _ = terminal("policy", "test", file)
+    assert (code, f"checkvalve policy explain {file} --case 'it'\"'\"'s mine'" in out) == (1, True)

@@ -102,3 +102,40 @@ def test_what_is_neither_a_file_nor_a_call(terminal: Terminal, place: World) -> 
     place.open().close()
     assert terminal("--config", place.config, "policy", "explain", "abcdef12")[0] == 2
     assert terminal("policy", "explain", case(place))[0] == 2  # no manifest is named
+
+
+def cases_file(place: World) -> Path:
+    """Write a file of cases that names its own manifest; the settings need to know none."""
+    path = place.folder / "mine.cases.yaml"
+    mute = {"tool": "send_mail", "args": {"body": "hello"}}
+    body = {
+        "manifest": "manifest.yaml",
+        "cases": [
+            {"name": "to a stranger", "task": "Mail", "call": STRANGER, "expect": "review"},
+            {"name": "to nobody", "task": "Send a mail that says hello", "call": mute, "expect": "review"},
+        ],
+    }
+    path.write_text(json.dumps(body))
+    return path
+
+
+def test_a_case_in_a_file_of_cases_is_named(
+    terminal: Terminal, place: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = cases_file(place)
+    code, out, _ = terminal("policy", "explain", file, "--case", "nobody")
+    assert (code, "untrusted-target" in out) == (0, True)
+    assert "the call names none; where that sends nowhere, declare the argument `optional`" in out
+    code, _, err = terminal("policy", "explain", file)
+    assert (code, "give one with --case: to a stranger; to nobody" in err) == (2, True)
+    assert terminal("policy", "explain", file, "--case", "else")[0] == 2
+
+
+def test_a_value_that_may_be_trusted_and_was_not_chosen(terminal: Terminal, place: World) -> None:
+    people = [{"name": "Ann", "email": "ann@corp.example"}, {"name": "Bob", "email": "bob@corp.example"}]
+    call = {"tool": "send_mail", "args": {"to": "bob@corp.example", "body": "hello"}}
+    history = [{"tool": "lookup", "args": {}, "result": people}]
+    file = case(place, task="Send a mail to Ann that says hello", history=history, call=call)
+    out = terminal("--config", place.config, "policy", "explain", file)[1]
+    assert "the user's words do not choose this one" in out
