@@ -1,10 +1,10 @@
 """What is known of the commands in a call: whether they have a declared shape, and whose word their words have.
 
 1. A tool that runs code needs a sandbox: declared in its manifest, and configured. 2. Every argument of role
-``command`` has to be read and to have a declared shape; a call without one runs nothing that is known. 3. Of the words
-of a command those count that were chosen for this call; the others are the deployer's. The program itself was chosen
-as well, unless the user's words ask for what the shape is declared to do. 4. A shape that only reads, in a sandbox that
-nothing leaves, needs nobody's word: it is a read inside the trust domain.
+``command`` has to be read and to have a declared shape; one that is hidden in an object has none, and a call without
+any runs nothing that is known. 3. Of the words of a command those count that were chosen for this call; the others are
+the deployer's. The program itself was chosen as well, unless the user's words ask for what the shape is declared to do.
+4. A shape that only reads, in a sandbox that nothing leaves, needs nobody's word: it is a read inside the trust domain.
 
 Guarantees: pure; what cannot be established is false, and a call can only get stricter here unless a shape fits.
 """
@@ -38,9 +38,10 @@ def command_facts(
     network = spec.sandbox is not None and spec.sandbox.network
     closed = runs_code and sandboxed and not network and not spec.leaves_domain
     found = _matches(request, spec)
+    inner = any(item.spec.role is Role.COMMAND and item.leaf.path[0] not in found for item in leaves)
     known = {
         **facts,
-        "command_ok": bool(found) and all(one is not None for one in found.values()),
+        "command_ok": bool(found) and not inner and all(one is not None for one in found.values()),
         "sandboxed": sandboxed or not runs_code,
         "leaves_domain": spec.leaves_domain or network,
     }

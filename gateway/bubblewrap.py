@@ -103,8 +103,7 @@ class Bubblewrap:
             places += ["--ro-bind-try", name, name]
         for descriptor, (name, _) in zip(files, _ACCOUNTS, strict=True):
             places += ["--ro-bind-data", str(descriptor), name]
-        for folder in self.reads:
-            places += ["--ro-bind", str(folder), str(folder)]
+        more = [word for folder in self.reads for word in ("--ro-bind", str(folder), str(folder))]
         scratch = str(self.limits.scratch)
         return [
             str(self._program()),
@@ -115,6 +114,7 @@ class Bubblewrap:
             *places,
             *("--proc", "/proc", "--dev", "/dev", "--size", scratch, "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),  # noqa: S108
             *("--size", scratch, "--tmpfs", "/tmp"),  # noqa: S108  # the sandbox's own
+            *more,
             *("--bind", str(work), WORK, "--chdir", WORK, "--remount-ro", "/"),
             *("--clearenv", "--setenv", "PATH", PATH, "--setenv", "HOME", WORK, "--setenv", "LANG", "C.UTF-8"),
             *("--setenv", "TMPDIR", "/tmp"),  # noqa: S108

@@ -162,7 +162,9 @@ class _Run:
             return
         with contextlib.suppress(OSError):
             signal.pidfd_send_signal(self.init, signal.SIGKILL)
-        select.select([self.init], [], [], _GONE_WITHIN)
+        gone = select.poll()  # not `select`, which knows no file of a number over 1024
+        gone.register(self.init, select.POLLIN)
+        gone.poll(_GONE_WITHIN * 1000)
 
     def _read(self, watched: selectors.BaseSelector, wait: float) -> None:
         """Take what there is to read; nothing is ever waited for beyond ``wait`` seconds."""
