@@ -1,0 +1,50 @@
+"""Content that the inbound filters flagged, or could not scan, makes a call with something of it wait for a person.
+
+Guarantees: only ever stricter; a value that the user said is not held against the content that repeats it; reads are
+not asked about. What was found is shown with the origin on the card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from checkvalve.approvals.attributed import AttributedLeaf
+from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.detectors import Finding
+from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.toolspec import Effect, Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class FlaggedContent:
+    """A detector over the scans of one thread: ``scans`` holds the codes of each source that did not come out clean."""
+
+    scans: Mapping[str, Sequence[str]]
+    manifest: Manifest
+
+    def __call__(self, request: ActionRequest, leaves: Sequence[AttributedLeaf], /) -> Sequence[Finding]:
+        """Return one finding when an argument that is not the user's own came from such a source."""
+        spec = self.manifest.find(request.tool, request.server)
+        if not self.scans or spec is None or spec.effect is Effect.READ:
+            return []
+        touched = any(self._came_from(leaf) for leaf in leaves if not leaf.by_user)
+        return [Finding("flagged-content", "review")] if touched else []
+
+    def _came_from(self, leaf: AttributedLeaf) -> bool:
+        return any(origin.source in self.scans for origin in leaf.attribution.origins)
+
+
+def with_scans(decision: Decision, scans: Mapping[str, Sequence[str]]) -> Decision:
+    """Return ``decision`` with the codes of the scans beside each origin, for the record and the card."""
+    if not scans:
+        return decision
+    arguments = tuple(
+        replace(item, origins=tuple(_noted(origin, scans) for origin in item.origins)) for item in decision.arguments
+    )
+    return replace(decision, arguments=arguments)
+
+
+def _noted(origin: dict[str, object], scans: Mapping[str, Sequence[str]]) -> dict[str, object]:
+    codes = scans.get(str(origin.get("source", "")).partition("#")[0], ())
+    return {**origin, "flags": list(codes)} if codes else origin

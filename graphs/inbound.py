@@ -1,0 +1,108 @@
+"""The inbound filters of one process: what a model is shown of a value, and what is remembered of the scan.
+
+Guarantees: attribution always works on the original; a changed or withheld value is only what a model sees; in mode
+``report`` nothing is changed; the same text is scanned once while it is remembered, whichever surface asks.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from checkvalve.filters.errors import HostileInputError
+from checkvalve.filters.inbound import Carry, InboundDetector, InboundOptions, scan_inbound
+from checkvalve.filters.outcomes import ContentOutcome, ScanResult, Status
+from checkvalve.filters.strictjson import JSON, parse_strict
+
+InboundMode: TypeAlias = Literal["on", "report", "off"]
+
+REMEMBERED: Final = 64
+"""Scans that are remembered; a result is looked at when it is taken in and when it is shown, right after each other."""
+_LONGEST: Final = 100_000  # characters of a text that is remembered with its scan
+_PASSED: Final = ScanResult(Status.CLEAN, ContentOutcome.PASS, "")
+
+
+@dataclass(frozen=True)
+class Inbound:
+    """How this process scans. ``off`` scans nothing, ``report`` only remembers, ``on`` also changes and asks."""
+
+    mode: InboundMode = "off"
+    options: InboundOptions = field(default_factory=InboundOptions)
+    others: Sequence[InboundDetector] = ()
+    clock: Callable[[], float] | None = time.monotonic
+    _seen: OrderedDict[str, ScanResult] = field(default_factory=OrderedDict, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def scan(self, value: JSON, carry: Carry | None = None) -> ScanResult:
+        """Look at one value as it entered; JSON is looked at as its text."""
+        if self.mode == "off":
+            return _PASSED
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        if carry is None and (known := self._known(text)) is not None:
+            return known
+        found = scan_inbound(text, options=self.options, clock=self.clock, carry=carry, others=self.others)
+        self._remember(text, found)
+        return found
+
+    def shown(self, value: JSON) -> JSON:
+        """Return what a model is shown of ``value``: the value itself, or a copy without what hides in it."""
+        if self.mode != "on":
+            return value
+        found = self.scan(value)
+        if found.outcome is ContentOutcome.PASS:
+            return value
+        if found.outcome is ContentOutcome.WITHHOLD:
+            return found.text
+        if isinstance(value, str) and not _breaks(value, found.text):
+            return found.text
+        if isinstance(value, str):
+            return json.dumps(self._leaf_by_leaf(parse_strict(value)), ensure_ascii=False)
+        return self._leaf_by_leaf(value)
+
+    def _leaf_by_leaf(self, value: JSON) -> JSON:
+        if isinstance(value, str):
+            return self.scan(value).text
+        if isinstance(value, dict):
+            return {name: self._leaf_by_leaf(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self._leaf_by_leaf(item) for item in value]
+        return value
+
+    def _known(self, text: str) -> ScanResult | None:
+        with self._lock:
+            if text in self._seen:
+                self._seen.move_to_end(text)
+            return self._seen.get(text)
+
+    def _remember(self, text: str, found: ScanResult) -> None:
+        if len(text) > _LONGEST:
+            return
+        with self._lock:
+            self._seen[text] = found
+            while len(self._seen) > REMEMBERED:
+                self._seen.popitem(last=False)
+
+
+def _breaks(before: str, after: str) -> bool:
+    """Say whether a text that was JSON is none any more."""
+    if before.lstrip()[:1] not in {"{", "["}:
+        return False
+    try:
+        parse_strict(before)
+    except HostileInputError:
+        return False
+    try:
+        parse_strict(after)
+    except HostileInputError:
+        return True
+    return False
+
+
+def worth_noting(found: ScanResult) -> bool:
+    """Say whether a scan is kept: one that flagged something, or could not look."""
+    return found.status in {Status.FLAGGED, Status.UNSCANNED}
