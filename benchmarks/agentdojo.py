@@ -168,8 +168,8 @@ def made() -> str:
     lines = [f"| {' | '.join(heads)} |", f"| --- |{' ---: |' * (len(heads) - 1)}"]
     lines += [f"| {' | '.join(cells(name, row['total']))} |" for name, row in rows.items()]
     text_only = (
-        f"{first['attacks']['text_only']} more pairs ({', '.join(results['text_only'])}) ask for a text and no tool, which "
-        "no gateway of tools stops; they are the goals that are left"
+        f"{first['attacks']['text_only']} more pairs ({', '.join(results['text_only'])}) ask for a text and no tool, "
+        "which no gateway of tools stops; the goals that are left are theirs"
     )
     notes = [wrapped(text_only)]
     notes += [wrapped(note) for name, row in rows.items() for note in notes_of(name, row)]

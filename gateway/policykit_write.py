@@ -24,7 +24,6 @@ from checkvalve.gateway.policykit_cases import read_document, tools_beside
 from checkvalve.gateway.policykit_terminal import AsJson, finish, say, text_of, tools_of
 from checkvalve.gateway.tool_modules import load_tools
 
-
 _STATES: Final = {"pinned": "not pinned yet", "changed": "changed, the pin does not fit any more"}
 """What a state means as long as nothing is written."""
 
@@ -42,7 +41,7 @@ def draft_(
     out: Annotated[Path | None, typer.Option(help="Write it to this file, not to standard output.")] = None,
     force: Annotated[bool, typer.Option(help="Overwrite the file.")] = False,
 ) -> None:
-    """Write a manifest from tool schemas, with how sure each line is. Results stay undeclared."""
+    """Write a manifest from tool schemas, with how sure each line is. Results stay untrusted, but for ids."""
     tools: list[ToolSchema] = []
     for file in files or ():
         tools += read_tools(read_document(file), str(file))
