@@ -60,7 +60,7 @@ def parts_of(settings: LoadedSettings, manifest: Path | None, policy: Path | Non
     """
     declared = manifest or settings.settings.manifest
     if declared is None:
-        raise SettingsError("no manifest is named", "give --manifest FILE, or settings with a `manifest` (--config FILE)")
+        raise SettingsError("no manifest is named", "give --manifest FILE, or settings that name one (--config FILE)")
     return load_manifest(declared), load_policy(policy or settings.settings.policy)
 
 
