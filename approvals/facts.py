@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
@@ -224,6 +225,7 @@ def _covers(guard: str, piece: str) -> bool:
     return form == wanted or form.startswith(wanted.rstrip("/") + "/")
 
 
+@lru_cache(maxsize=1024)
 def _clean_path(text: str) -> str:
     form = text
     for _ in range(_MAX_DECODINGS):

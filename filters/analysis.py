@@ -20,7 +20,7 @@ from checkvalve.filters.normalise import Normalised, normalise
 from checkvalve.filters.values import canonical, entities, words
 from checkvalve.filters.words import tokens
 
-# Longest stretch that is decoded as base64, in characters; longer ones are files, not smuggled addresses.
+# Longest stretch and argument that is decoded, in characters; longer ones are files, not smuggled addresses.
 _MAX_ENCODED: Final = 8192
 _ENCODED: Final = re.compile(rf"[A-Za-z0-9+/_-]{{16,{_MAX_ENCODED}}}={{0,2}}")
 # Shortest decoded text that counts; shorter ones come out of ordinary words by accident.
@@ -117,7 +117,9 @@ def _members(text: str) -> Iterator[tuple[int, int]]:
 
 
 def decoded_views(value: str) -> Iterator[str]:
-    """Yield what an argument says once its percent or base64 encoding is taken off."""
+    """Yield what an argument says once its percent or base64 encoding is taken off; long texts have none."""
+    if len(value) > _MAX_ENCODED:
+        return
     if "%" in value and (plain := unquote(value)) != value:
         yield plain
     if _ENCODED.fullmatch(value.strip()) and (hidden := _from_base64(value.strip())):

@@ -27,6 +27,9 @@ from checkvalve.filters.words import names_in, own_parts, spoken_name, tokens
 
 # Origins kept per value, best first: a person reads no more, and a hostile text may repeat a value without end.
 MAX_ORIGINS: Final = 24
+MAX_REMEMBERED: Final = 512
+"""Answers that are kept until something is added, and characters of a value that has one kept: one decision asks for
+the same name, link or address several times."""
 DECODED: Final = " (decoded)"
 """What the path of a field ends with that was found by decoding another one."""
 _Rank = tuple[int, int]  # authority and trust, negated, so that the best comes first
@@ -45,6 +48,7 @@ class AttributionIndex:
         self._people: dict[str, set[str]] = defaultdict(set)
         self._contacts: set[tuple[str, str]] = set()
         self._said: list[tuple[int, str]] = []
+        self._answers: dict[tuple[str, str], Attribution] = {}  # since something was added last
         self._force: frozenset[int] | None = None
         self._said_now: str | None = None
         self._readers = Readers.everyone()
@@ -68,6 +72,7 @@ class AttributionIndex:
             return
         if message or not self._spoken:
             self._turn, self._spoken = self._turn + 1, True
+            self._answers.clear()
             self._force = self._said_now = None
         for part, own in own_parts(text):
             name = source if own else f"{source} (pasted)"
@@ -177,6 +182,14 @@ class AttributionIndex:
 
     def attribute(self, value: str, kind: str = "text") -> Attribution:
         """Return every place ``value`` stands at, best first (authority, trust, then match kind)."""
+        if (known := self._answers.get((value, kind))) is not None:
+            return known
+        answer = self._attribute(value, kind)
+        if len(value) <= MAX_REMEMBERED and len(self._answers) < MAX_REMEMBERED:
+            self._answers[value, kind] = answer
+        return answer
+
+    def _attribute(self, value: str, kind: str) -> Attribution:
         wanted = Wanted.of(value, kind)
         decoded = [Wanted.of(view, kind) for view in decoded_views(value)]
         found: list[Origin] = []
@@ -212,6 +225,7 @@ class AttributionIndex:
     def _remember(self, field: Field, analysis: Analysis) -> Places:
         places = self._places.setdefault((-field.authority, -field.trust), Places())
         places.add_text(len(self.fields), analysis)
+        self._answers.clear()
         self.fields.append(field)
         if field.record:
             if field.record not in self._records:

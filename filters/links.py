@@ -49,19 +49,25 @@ def links(text: str) -> Iterator[Link]:
     """Yield every link and address of ``text``, each target once, those that fetch by themselves first."""
     plain = html.unescape(visible(text)) if not text.isascii() or "&" in text else text
     seen: set[str] = set()
-    for target, fetched in _targets(plain):
+    dense = _dense(plain)
+    for target, fetched in _targets(plain, dense):
         cleaned = target.rstrip(_TRAILING)
         if cleaned and cleaned not in seen:
             seen.add(cleaned)
             yield Link(cleaned, "url", url_host(cleaned), fetched)
-    for match in EMAIL.finditer(plain):
+    for match in EMAIL.finditer(dense):
         address = match[0]
         if address not in seen:
             seen.add(address)
             yield Link(address, "email", address.rpartition("@")[2].lower())
 
 
-def _targets(text: str) -> Iterator[tuple[str, bool]]:
+def _dense(text: str) -> str:
+    """Return the stretches without white space that can hold a bare link or an address, one a line."""
+    return "\n".join(part for part in text.split() if "." in part or "/" in part or "@" in part or "\u3002" in part)
+
+
+def _targets(text: str, dense: str) -> Iterator[tuple[str, bool]]:
     defined = {match[1].casefold(): match[2] for match in _DEFINITION.finditer(text)}
     for match in _IMAGE_INLINE.finditer(text):
         yield match[1], True
@@ -72,11 +78,11 @@ def _targets(text: str) -> Iterator[tuple[str, bool]]:
     for match in _FETCHING.finditer(text):
         if target := _as_fetched(match[1]):
             yield target, True
-    for match in URL.finditer(text):
+    for match in URL.finditer(dense):
         yield match[0], False
     for match in _SCHEME.finditer(text):
         yield _as_fetched(match[0]) or match[0], False
-    for match in _BARE_HOST.finditer(text):
+    for match in _BARE_HOST.finditer(dense):
         host, slash, _ = match[0].partition("/")
         if slash or "?" in host or host.rpartition(".")[2].lower() not in FILE_ENDINGS:
             yield match[0], False

@@ -100,7 +100,7 @@ def normalise(text: str) -> Normalised:
 
 def normal_text(text: str) -> str:
     """Return the comparable form of ``text`` alone, where nobody asks for the way back."""
-    return text.lower() if text.isascii() else "".join(map(_fold, text))
+    return text.lower() if text.isascii() else text.translate(_TABLE)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -109,3 +109,16 @@ def _fold(char: str) -> str:
     if is_invisible(char):
         return ""
     return "".join(FOLD.get(piece, piece) for piece in unicodedata.normalize("NFKC", char)).casefold()
+
+
+class _Table(dict[int, str]):
+    """What every character becomes, worked out when it is met first, as :meth:`str.translate` asks for it."""
+
+    def __missing__(self, code: int) -> str:
+        form = _fold(chr(code))
+        if len(self) < _REMEMBERED:
+            self[code] = form
+        return form
+
+
+_TABLE: Final = _Table()

@@ -24,6 +24,9 @@ from checkvalve.filters.words import split
 MAX_EXAMINED: Final = 256
 """Places looked at per value and rank, each way of finding it: what stands at more is common, and further places of
 the same rank could only repeat it."""
+MAX_TRIED: Final = 4_096
+"""Places of its rarest word at which a row of common words is tried. Whole values are found by their form, so what this
+can miss is a mention in a long text, and a place that is not found trusts nothing."""
 _BITS: Final = 32
 _MASK: Final = (1 << _BITS) - 1
 _ORDER: Final = {match: position for position, match in enumerate(MatchKind)}
@@ -107,6 +110,9 @@ class Places:
         for whole, hunt in ((True, self._find(wanted)), (False, self._phrase(wanted))):
             enough = 0
             for place in islice(hunt, MAX_EXAMINED):
+                known = hits.get(place[:3])
+                if known is not None and (known[1].whole or not place.whole):
+                    continue
                 match = self._match(place, wanted)
                 _keep(hits, match, place)
                 enough += match is MatchKind.EXACT and place.whole is whole
@@ -162,7 +168,7 @@ class Places:
         rarest = lists.index(min(lists, key=len))
         near = (*lists[rarest + 1 :], *reversed(lists[:rarest]))
         steps = (*range(1, len(lists) - rarest), *range(-1, -rarest - 1, -1))
-        for place in lists[rarest]:
+        for place in lists[rarest][:MAX_TRIED]:
             if place & _MASK >= rarest and all(
                 _holds(known, place + step) for known, step in zip(near, steps, strict=True)
             ):
