@@ -1,17 +1,15 @@
-"""The one notion of time: UTC, in whole microseconds since 1970. Rows store the number, people see RFC 3339."""
+"""The one notion of now: UTC, in whole microseconds since 1970. Rows store the number, people see RFC 3339."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from typing import Final, TypeAlias
+from typing import TypeAlias
+
+from checkvalve.approvals.moments import micros, rfc3339, to_the_second
 
 Clock: TypeAlias = Callable[[], int]
 """Returns now, in microseconds since 1970-01-01T00:00:00Z."""
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def system_clock() -> int:
@@ -19,22 +17,4 @@ def system_clock() -> int:
     return time.time_ns() // 1_000
 
 
-def micros(span: timedelta) -> int:
-    """Return ``span`` in whole microseconds."""
-    return span // _MICROSECOND
-
-
-def micros_of(when: datetime) -> int:
-    """Return a moment with a zone in microseconds since 1970."""
-    return (when - _EPOCH) // _MICROSECOND
-
-
-def to_the_second(moment: int) -> str:
-    """Return ``moment`` for people: RFC 3339 in UTC without decimals."""
-    return (_EPOCH + timedelta(microseconds=moment)).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def rfc3339(moment: int) -> str:
-    """Return ``moment`` as RFC 3339 text in UTC, always with six decimals so that texts sort as times do."""
-    when = _EPOCH + timedelta(microseconds=moment)
-    return when.strftime("%Y-%m-%dT%H:%M:%S.") + f"{when.microsecond:06d}Z"
+__all__ = ["Clock", "micros", "rfc3339", "system_clock", "to_the_second"]

@@ -6,6 +6,7 @@ read the data. Mandates, which cover a source ahead of time, are in ``mandates``
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -85,10 +86,15 @@ class Endorsement:
         )
 
 
+def answering(given: Iterable[Cover], attribution: Attribution, role: Role, tool: str) -> Cover | None:
+    """Return the first of ``given`` that answers for a value in this role of a tool."""
+    return next((item for item in given if item.covers(attribution, role, tool)), None)
+
+
 def endorsable(attribution: Attribution, role: Role, spec: ToolSpec) -> Endorsement:
     """Return the endorsement a person would give by accepting this value: bound to the first place it came from."""
     source = attribution.origins[0].source if attribution.origins else NO_SOURCE
     return Endorsement(attribution.value, source, role.value, spec.name, attribution.kind)
 
 
-__all__ = ["KEY", "NO_SOURCE", "Cover", "Endorsement", "Mandate", "Use", "endorsable"]
+__all__ = ["KEY", "NO_SOURCE", "Cover", "Endorsement", "Mandate", "Use", "answering", "endorsable"]

@@ -6,17 +6,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.mandates import Mandate
-from checkvalve.approvals.records import State
+from checkvalve.approvals.moments import rfc3339
 from checkvalve.filters.strictjson import JSON
 
 CLOCK: Final = "clock"
 """Who ends what nobody has taken back in time."""
-COUNTED: Final = tuple(
-    sorted({"approved", "executing", "succeeded", "failed", "unknown", "confirmed_done"} & {str(s) for s in State})
-)
-"""States of calls that use up what they took: each has had its effect, or may still have it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,9 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.canonical import canonical, digest
 from checkvalve.approvals.clock import Clock, micros, rfc3339
 from checkvalve.approvals.errors import ConflictError, MandateError, NotFoundError, StoreCorruptError
-from checkvalve.approvals.mandate_entry import CLOCK, COUNTED, MandateEntry
+from checkvalve.approvals.mandate_entry import CLOCK, MandateEntry
 from checkvalve.approvals.mandates import Mandate
+from checkvalve.approvals.records import USED
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import mandates, proposals, uses
@@ -244,7 +245,7 @@ def _uses(connection: sa.Connection, names: list[str]) -> dict[str, list[sa.RowM
     if not names:
         return {}
     query = sa.select(uses).join(proposals, proposals.c.id == uses.c.proposal_id)
-    query = query.where(uses.c.kind == "mandate", uses.c.item.in_(names), proposals.c.state.in_(COUNTED))
+    query = query.where(uses.c.kind == "mandate", uses.c.item.in_(names), proposals.c.state.in_(sorted(USED)))
     found: dict[str, list[sa.RowMapping]] = {}
     for row in connection.execute(query).mappings():
         found.setdefault(row["item"], []).append(row)

@@ -51,6 +51,11 @@ class State(enum.StrEnum):
     INVALIDATED = "invalidated"
 
 
+USED: Final = frozenset(
+    {State.APPROVED, State.EXECUTING, State.SUCCEEDED, State.FAILED, State.UNKNOWN, State.CONFIRMED_DONE}
+)
+"""States of calls that had their effect, or may still have it."""
+
 MOVES: Final[Mapping[State, frozenset[State]]] = {
     State.PENDING: frozenset({State.APPROVED, State.REJECTED, State.EXPIRED, State.CANCELLED, State.SUPERSEDED}),
     State.APPROVED: frozenset({State.EXECUTING, State.LAPSED, State.INVALIDATED}),

@@ -16,7 +16,7 @@ from checkvalve.approvals.decide import ANSWER, Decision
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.reads import Read, Reads
-from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.records import USED, Proposal
 from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import Effect, Idempotency, Manifest, ToolSpec
@@ -25,10 +25,6 @@ from checkvalve.filters.fields import source_of
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.calls import Call
 
-USED: Final = frozenset(
-    {State.APPROVED, State.EXECUTING, State.SUCCEEDED, State.FAILED, State.UNKNOWN, State.CONFIRMED_DONE}
-)
-"""States of calls that had their effect, or may still have it."""
 TRIES: Final = 5
 """Times that a call is decided anew when another one was faster to use what was left of a mandate."""
 SPENT: Final = Deny("mandate-spent", "mandate_spent", "propose the call again")

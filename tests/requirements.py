@@ -81,9 +81,9 @@ CLAIMS: Final = (
         "Each argument leaf of a call has an attributed origin. An authority-bearing argument that is untrusted or "
         "unattributed does not run without a human endorsement that showed that value and that source. Unknown means "
         "untrusted; a missing label means untrusted and private.",
-        "docs/concepts.md, docs/policy.md",
+        "docs/concepts.md, docs/policy.md, docs/mandates.md",
         Status.HELD,
-        "",
+        "a mandate that the user gave ahead of time for a source counts as the user's word, within its limits",
         {**_GUARDED, "terminal": "yes", "decide": "yes", **_PIPELINE},
     ),
     Claim(
@@ -128,7 +128,8 @@ CLAIMS: Final = (
         "holds them. Tokens, calls, money, retries and time are enforced in code.",
         "docs/threat-model.md",
         Status.NOT_YET,
-        "enforced so far are the limits of a manifest (amount, calls per task), the cap on questions, and in the "
+        "enforced so far are the limits of a manifest (amount, calls per task), those of a mandate (amounts, calls, "
+        "time), the cap on questions, which pauses the task, and in the "
         "pipeline `PipelineLimits`: turns, calls, questions to the reader, bits of a source, sizes; tokens, money and "
         "time are not",
         {"langchain": "not yet", "toolnode": "not yet", **_LATER},

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
+import runpy
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,11 +14,13 @@ import argon2
 import pytest
 from fastapi.testclient import TestClient
 
+from checkvalve.approvals.mandate_source import NamedSource
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.records import State
 from checkvalve.gateway import cli
 from checkvalve.gateway.app import Gateway, build
 from checkvalve.gateway.http_api import create_app
+from checkvalve.gateway.http_runs import NewMandate
 from checkvalve.gateway.http_tokens import ApiTokens
 from checkvalve.gateway.pipelines import open_pipeline
 from checkvalve.gateway.settings import Settings
@@ -304,3 +309,32 @@ def test_a_body_that_is_no_mandate_is_a_problem_that_repeats_nothing(
     assert found.headers["content-type"] == "application/problem+json"
     assert not [value for value in map(str, changed.values()) if value in found.text and value != "[]"]
     assert gateway.queue.mandates.list() == []
+
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "mandates.md").read_text(encoding="utf-8")
+
+
+def test_the_mandate_on_the_page_is_one_and_every_field_is_explained() -> None:
+    (shown,) = re.findall(r"^```json\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    found = Mandate.from_json(json.loads(shown))
+    assert (found.source, str(found.per_call), found.max_calls) == ("read_file(path=bill.txt)", "100", 1)
+    fields = [field.name for field in dataclasses.fields(Mandate)]
+    assert set(fields) == set(NewMandate.model_fields)
+    assert not [name for name in fields if f"| `{name}` |" not in PAGE]
+    forms = re.findall(r"^\| `([^`]+)` \| (?:every|results|only|one)", PAGE, re.MULTILINE)
+    assert len(forms) == 4
+    assert [str(NamedSource.parse(form)) for form in forms] == forms
+
+
+def test_commands_on_the_page_exist() -> None:
+    cli_page = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    commands = set(re.findall(r"(checkvalve (?:mandates|endorsements|approvals) [a-z]+)", PAGE))
+    assert len(commands) > 6
+    assert not [command for command in commands if f" `{command}`" not in cli_page]
+
+
+def test_the_example_pays_the_bill_and_nothing_else(tmp_path: Path) -> None:
+    example = runpy.run_path(str(EXAMPLES / "mandated_agent.py"))
+    told = example["main"](tmp_path)
+    assert [text.partition(" ")[0] for text in told] == ["Not", "paid", "Not"]
+    assert example["PAID"] == [f"98.7 to {IBAN}"]
