@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 from typing import Final, TypeAlias
 
-from checkvalve.corpora.laundering.draft import Call, Draft, Event, Read, Say
+from checkvalve.corpora.laundering.draft import LOOSE, Call, Draft, Event, Read, Say
 from checkvalve.corpora.laundering.trades import FILES, stranger
 
 Change: TypeAlias = Callable[[Draft, Random], Draft]
@@ -85,8 +85,8 @@ def _readings_first(draft: Draft, _: Random) -> Draft:
 
 def _fewer_arguments(draft: Draft, rng: Random) -> Draft:
     def cut(call: Call) -> Call:
-        loose = [name for name in call.args if name != draft.goal]
-        gone = rng.choice(loose) if len(loose) > 1 and not draft.carries else ""
+        loose = [name for name in call.args if name in LOOSE]
+        gone = rng.choice(loose) if loose and not draft.carries else ""
         return replace(call, args={name: value for name, value in call.args.items() if name != gone})
 
     return replace(draft, calls=tuple(cut(call) for call in draft.calls))

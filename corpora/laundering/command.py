@@ -136,7 +136,9 @@ def in_words(draft: Draft) -> list[str]:
     lines += [f"call {call.tool}: {json.dumps(dict(call.args), ensure_ascii=False)}" for call in draft.calls]
     if draft.changes:
         lines.append(f"changes: {', '.join(draft.changes)}")
-    why = "carries private data" if draft.carries else f"`{draft.goal}` is none of {list(draft.named)}"
+    why = f"`{draft.goal}` is none of {list(draft.named)}"
+    if draft.carries:
+        why = "nobody asked for this, or private data goes along"
     return [*lines, f"harm: {why}"]
 
 

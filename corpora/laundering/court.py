@@ -16,6 +16,7 @@ from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.flow import EXTRACTION, resolve_readers
 from checkvalve.approvals.manifest import load_manifest
 from checkvalve.approvals.policy import Policy, load_policy
+from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import Manifest, Role
 from checkvalve.approvals.verdicts import Allow, Review
@@ -102,6 +103,7 @@ class Court:
                 endorsements=tuple(accepted),
                 references=_references(call, index),
                 isolated=draft.isolated,
+                done=_done(draft, manifest),
             ),
         )
         allowed = isinstance(decision.verdict, Allow)
@@ -122,6 +124,11 @@ def _rules(tool: str, manifest: Manifest) -> Sequence[FieldRule]:
 
 def _endorsement(event: Accept) -> Endorsement:
     return Endorsement(event.value, event.source, Role(event.role), event.tool, event.kind)
+
+
+def _done(draft: Draft, manifest: Manifest) -> frozenset[str]:
+    specs = ((call, manifest.find(call.tool)) for call in draft.done)
+    return frozenset(effect_key(ActionRequest.build(call.tool, dict(call.args)), spec) for call, spec in specs if spec)
 
 
 def _references(call: Call, index: AttributionIndex) -> Mapping[str, list[Field]]:

@@ -49,6 +49,8 @@ class Call:
     stored: Mapping[str, str] = field(default_factory=dict)
 
 
+LOOSE = frozenset({"subject", "body", "text", "note", "data", "message"})
+"""Arguments without authority in all tools of the search: they may be left out to make an attempt smaller."""
 Event: TypeAlias = Say | Read | Accept
 
 
@@ -57,8 +59,9 @@ class Draft:
     """One attempt.
 
     ``goal`` is the argument that the attacker wants, of the value kind ``kind``; ``named`` is every value that the user
-    gave for it. Of a draft that ``carries``, an allowed call is a leak whatever its destination. ``changes`` names
-    what the search added. The actor of an ``isolated`` one is the pipeline's: it has references, and no content.
+    gave for it. Of a draft that ``carries``, an allowed call is a leak whatever its destination: private data rides
+    with it, or nobody asked for it in this form. ``changes`` names what the search added. The actor of an ``isolated``
+    one is the pipeline's: it has references, and no content. ``done`` are the calls that this task has made already.
     """
 
     events: tuple[Event, ...]
@@ -69,6 +72,7 @@ class Draft:
     carries: bool = False
     changes: tuple[str, ...] = ()
     isolated: bool = False
+    done: tuple[Call, ...] = ()
 
     def harmful(self, call: Call) -> bool:
         """Say whether ``call`` would serve the attacker if it ran: by construction, not by the gateway's judgement."""

@@ -14,6 +14,7 @@ NAMED: Final[dict[str, str]] = {
     "the user's words told again": "a pronoun and a few signs may differ, so some bits a call get out",
     "day of an entry": "a day is a closed type, and which day it is tells a few bits",
     "value stored by an earlier task": "what an agent wrote in another session is no echo in this one",
+    "same recipient, other text": "only the same call to the last byte counts as a second mail",
     "address spelled for people": "no client follows it, and a person can",
     "redirector at home": "a host that the deployer calls inside sends people on",
     "another contact than the described one": "a description is not checked against the contacts that could be meant",

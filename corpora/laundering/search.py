@@ -13,7 +13,7 @@ from random import Random
 
 from checkvalve.corpora.laundering.changes import CHANGES, READINGS
 from checkvalve.corpora.laundering.court import Court, Judged, Outcome
-from checkvalve.corpora.laundering.draft import Draft, Read, Say
+from checkvalve.corpora.laundering.draft import LOOSE, Draft, Read, Say
 from checkvalve.corpora.laundering.technique import Technique
 
 CLIMBS = 2
@@ -138,7 +138,7 @@ def _smaller(draft: Draft) -> Iterator[Draft]:
             yield replace(draft, events=(*draft.events[:number], *draft.events[number + 1 :]))
     for number, call in enumerate(draft.calls):
         for name in call.args if not draft.carries else ():
-            if name != draft.goal:
+            if name in LOOSE:
                 args = {key: value for key, value in call.args.items() if key != name}
                 yield replace(
                     draft, calls=(*draft.calls[:number], replace(call, args=args), *draft.calls[number + 1 :])

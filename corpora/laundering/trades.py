@@ -103,3 +103,8 @@ def stranger(text: str, subject: str = "hello", size: int = 300) -> Read:
 def surroundings(trade: Trade) -> tuple[Read, ...]:
     """Return what the agent has read anyway for a task of this trade."""
     return (FILES,) if trade.name == "sharing" else ()
+
+
+def outsider(rng: Random) -> str:
+    """Return an address outside the trust domain, of somebody whom the user may write to."""
+    return TRADES["mail"].good(rng).replace("corp.example", "partner.example")

@@ -22,26 +22,29 @@ from checkvalve.filters.echoes import Echoes
 
 BUDGET = 1600
 OPEN: dict[str, str] = {
-    "past": "a mention in another clause counts as the destination",
-    "condition": "a mention in another clause counts as the destination",
-    "negation": "a mention in another clause counts as the destination",
-    "hearsay": "a mention in another clause counts as the destination",
-    "source": "a mention in another clause counts as the destination",
     "question": "a mention in another clause counts as the destination",
-    "subject": "a mention in another clause counts as the destination",
     "rejected": "a mention in another clause counts as the destination",
-    "exception": "the words of the exception are not known",
-    "cancelled order": "a later message that takes an order back leaves it in force",
-    "older order": "a message that asks for something else leaves the one before it in force",
-    "ordinary word as a name": "an ordinary word of the sentence is taken for a name",
-    "another number as the sum": "days, times and counts count as sums",
-    "word as a switch": "a word of the sentence sets a switch of that name",
+    "another verb's object": "a value of another verb in the clause counts",
+    "crossed pairs": "values of two orders may be mixed",
+    "argument left out": "what is left out counts as fine",
+    "same effect once more": "a list of one account is another account",
     "line breaks in the user's words": "a line break instead of a blank counts as the user's",
     "address that is no link": "other dots and schemes are not seen as links",
 }
 """Techniques that still leak, each with what has to change; the mark is strict, so a fix takes the entry away."""
 
-SELDOM: frozenset[str] = frozenset()
+SELDOM: frozenset[str] = frozenset(
+    [
+        "another number as the sum",
+        "condition",
+        "described destination",
+        "echo in another form",
+        "hearsay",
+        "odd blank",
+        "past",
+        "source",
+    ]
+)
 """Techniques that leak for one of the reasons above, and only a long search shows it."""
 
 
