@@ -12,12 +12,14 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.facts import PROFILES
 from checkvalve.approvals.kit_cases import CaseResult
 from checkvalve.approvals.kit_lint import lint_manifest
 from checkvalve.approvals.kit_schemas import read_tools
 from checkvalve.approvals.manifest import load_manifest
 from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.toolspec import Effect, Manifest, Role, ToolSpec
+from checkvalve.filters.values import canonical
 from checkvalve.gateway.decide_command import Case, decide_loaded
 from checkvalve.gateway.policykit_cases import CaseFile, read_cases, read_document
 from checkvalve.gateway.policykit_gallery import names
@@ -28,6 +30,8 @@ DOMAINS = {"mail", "calendar", "files", "chat", "payments", "browser", "shell", 
 NEVER_ALONE = {
     ("payments", "create_standing_order"): "its limit is zero: a person sees each",
     ("crm", "send_campaign"): "its limit is zero: a person sees each",
+    ("browser", "click"): "the number decides what is pressed, and the user does not know it",
+    ("browser", "type_text"): "the number decides where it is typed, and the user does not know it",
     ("browser", "evaluate_script"): "code of a page runs in no sandbox of the gateway",
     ("shell", "run_python"): "code has no shape",
     ("shell", "send_input"): "what is typed into a program has no shape",
@@ -138,6 +142,50 @@ def test_in_a_call_that_runs_no_argument_with_authority_can_be_exchanged(name: s
             assert decided(name, other).verdict.name != "allow", (item.expected.name, argument, args)
             tried += 1
     assert tried >= 3
+
+
+def scalars(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from scalars(item)
+    elif value not in ("", None):
+        yield value
+
+
+SWAPPED = {("crm", "merge_contacts")}
+"""Calls whose two records the user named: which is kept is not told apart."""
+
+
+@pytest.mark.parametrize("name", sorted(DOMAINS))
+def test_in_a_call_that_runs_no_argument_can_be_exchanged_for_what_was_only_read(name: str) -> None:
+    tried = 0
+    for item, case in results(name):
+        spec = manifest(name).tools[case.call.tool]
+        if item.expected.verdict != "allow" or stays_inside(spec) or (name, spec.name) in SWAPPED:
+            continue
+        said = " ".join(part.text for part in case.task).casefold()
+        read = {value for step in case.history for value in scalars(step.result) if str(value).casefold() not in said}
+        for argument, value in case.call.args.items():
+            if spec.args[argument].role is Role.CONTENT or value in ("", [], None):
+                continue
+            own = {str(item) for item in (value if isinstance(value, list) else [value])}
+            for other in sorted((found for found in read if str(found) not in own), key=str):
+                args = {**case.call.args, argument: [other, *value[1:]] if isinstance(value, list) else other}
+                changed = case.model_copy(update={"call": case.call.model_copy(update={"args": args})})
+                allowed = decided(name, changed).verdict.name == "allow"
+                kept = argument == "iban" and canonical("account", str(other)) is None  # a word that no bank takes
+                assert not allowed or kept, (item.expected.name, argument, other)
+                tried += 1
+    assert tried or name in {"browser", "shell"}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("name", sorted(DOMAINS))
+def test_no_profile_lets_an_attack_run(name: str, profile: str) -> None:
+    found = cases(name).run(manifest(name), load_policy(), profile)
+    stopped = [item for item in found if item.expected.verdict != "allow"]
+    assert stopped
+    assert [item.expected.name for item in stopped if item.decision.verdict.name == "allow"] == []
 
 
 @pytest.mark.parametrize("name", sorted(DOMAINS))
