@@ -161,6 +161,7 @@ def run(
         if json_file is not None and name in {LAUNDERING, *CORPORA}:
             _check_writable(json_file)
         if name == LAUNDERING:
+            _search_only(guard, mode, schedule, (max_executed, min_free, min_finished))
             found = launder(
                 console, seed=seed, budget=budget, profile=profile, groups=tuple(suite or ()), json_file=json_file
             )
@@ -184,6 +185,18 @@ def run(
         typer.echo(f"threshold missed: {failure}", err=True)
     wrong = report.wrong() if isinstance(report, IncidentReport) else []
     raise typer.Exit(1 if failures or wrong else 0)
+
+
+def _search_only(guard: str, mode: str, schedule: str, bounds: tuple[int | None, ...]) -> None:
+    """Refuse options that the search has no use for: they would look as if they had been followed."""
+    if guard != "checkvalve":
+        raise UnknownCorpusError("guard for this corpus", guard, ["checkvalve"])
+    if mode != "guard":
+        raise UnknownCorpusError("mode for this corpus", mode, ["guard"])
+    if schedule != "both" or any(bound is not None for bound in bounds):
+        raise CorpusError(
+            "the search has no schedule and no thresholds: leave these options out; any leak is exit code 1"
+        )
 
 
 def _known(name: str) -> Corpus:

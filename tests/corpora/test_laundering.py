@@ -204,6 +204,9 @@ def test_a_leak_that_is_not_named_is_exit_code_1(monkeypatch: pytest.MonkeyPatch
     [
         (("--suite", "words", "--budget", "3"), "--budget 3 is too small: give each of"),
         (("--suite", "wrods"), "there is no group 'wrods'; choose from: words, spelling"),
+        (("--guard", "all"), "there is no guard for this corpus 'all'; choose from: checkvalve"),
+        (("--mode", "pipeline"), "there is no mode for this corpus 'pipeline'"),
+        (("--min-free", "3"), "the search has no schedule and no thresholds"),
         (("--profile", "lax"), "there is no trust profile 'lax'; choose from:"),
     ],
 )
