@@ -7,28 +7,43 @@ user or the system said it in a fitting way, or it is an entire field that outsi
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from checkvalve.approvals.endorsements import Cover, Endorsement, Use
+from checkvalve.approvals.endorsements import Cover, Endorsement, Use, answering
 from checkvalve.approvals.requests import ActionRequest, Leaf
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
-from checkvalve.filters.asking import asks_for, describes, is_destination
+from checkvalve.filters.asking import (
+    asking_clauses,
+    asks_for,
+    gives_back,
+    has_rivals,
+    is_asked_of,
+    is_destination,
+    is_introduced,
+    is_looked_at,
+    is_of,
+    points_at,
+)
 from checkvalve.filters.fields import scalar_text
 from checkvalve.filters.index import MAX_ORIGINS, AttributionIndex
 from checkvalve.filters.labels import Authority, Trust
-from checkvalve.filters.mentions import has_currency
+from checkvalve.filters.mentions import Mention, has_currency, has_sum, is_sum
 from checkvalve.filters.normalise import normalise
 from checkvalve.filters.origins import Attribution, Field, MatchKind, Origin
 from checkvalve.filters.values import canonical, spoken_number
-from checkvalve.filters.words import is_evidence, tokens
+from checkvalve.filters.vocabulary import DESTINATION_MARKERS, DETERMINERS, FINITE, PRONOUNS, RECORD_TYPES
+from checkvalve.filters.words import is_evidence, stem, tokens
 
 UNDECLARED_ARGUMENT: Final = ArgumentSpec()
 """An argument nobody declared is a target."""
 
-_PEOPLE: Final = frozenset({"email", "user", "phone", "account", "name", "channel"})
+PEOPLE: Final = frozenset({"email", "user", "phone", "account", "name", "channel"})
+"""Kinds of values that name somebody, or a group."""
+_ARE: Final = [["is"], ["are"], ["ist"], ["est"], ["es"]]
+_SWITCH_REACH: Final = 3  # words behind a switch's name in which its noun must follow
 _NAMES: Final = frozenset({"user", "name", "channel"})
 
 
@@ -41,7 +56,7 @@ class AttributedLeaf:
     attribution: Attribution
     sufficient: bool
     by_user: bool
-    covered_by: str = ""  # "endorsement" or "mandate", when one of these answers for it
+    covered_by: str = ""  # "endorsement", "mandate" or "refund", when one of these answers for it
     uses: tuple[Use, ...] = ()  # what answers for it, or for the effect
     delegated: bool = False  # whether a mandate lets the source of this value ask for the effect
 
@@ -67,11 +82,13 @@ def attribute_leaves(
     endorsements: Sequence[Endorsement] = (),
     mandates: Sequence[Cover] = (),
     references: Mapping[str, Sequence[Field]] = MappingProxyType({}),
+    knows: Callable[[str, str], bool] | None = None,
 ) -> Iterator[AttributedLeaf]:
     """Attribute every scalar argument of ``request``; absent ones (null) carry nothing and are left out.
 
     ``references`` names, by dotted path, the stored fields that were put in for references. They are origins of the
-    best match, and no more than that: whether one suffices depends on its field, as for every other origin.
+    best match, and no more than that: whether one suffices depends on its field, as for every other origin. ``knows``
+    says of a value and its kind whether it is a contact of the user; without it nobody is.
     """
     said = index.user_text()
     for leaf in (*request.leaves(), *_data_keys(request, tool)):
@@ -81,14 +98,24 @@ def attribute_leaves(
         attribution = _attribute(leaf, spec.kind, index, references)
         by_user = any(said_so(origin, spec, tool, said) for origin in attribution.origins)
         sufficient = (
-            by_user or _is_safe(leaf, spec, index) or any(in_field(origin, spec) for origin in attribution.origins)
+            by_user
+            or _is_safe(leaf, spec, tool, index)
+            or any(in_field(origin, spec) for origin in attribution.origins)
+            or (knows is not None and _is_known(leaf, spec, knows))
         )
-        cover = None if sufficient else _cover(attribution, spec.role, tool, endorsements, mandates)
-        asks = _delegation(attribution, spec.role, tool, mandates)
+        about = attribution, spec.role, tool.name
+        cover = None if sufficient else answering((*endorsements, *mandates), *about)
+        asks = answering((item for item in mandates if item.delegates), *about)
         uses = tuple(item.use for item in (cover, asks) if item is not None)
         covered = uses[0].kind if cover else ""
         good = sufficient or cover is not None
         yield AttributedLeaf(leaf, spec, attribution, good, by_user, covered, uses=uses, delegated=asks is not None)
+
+
+def _is_known(leaf: Leaf, spec: ArgumentSpec, knows: Callable[[str, str], bool]) -> bool:
+    """Say whether a target is a person the user knows; where only the user's words suffice, that is not enough."""
+    person = spec.role is Role.TARGET and spec.kind in PEOPLE and "fields" in spec.accepts
+    return person and knows(scalar_text(leaf.value), spec.kind)
 
 
 def _data_keys(request: ActionRequest, tool: ToolSpec) -> Iterator[Leaf]:
@@ -129,24 +156,6 @@ def _attribute(
     return Attribution(text, kind, (*whole, *found.origins, *parts))
 
 
-def _cover(
-    attribution: Attribution,
-    role: Role,
-    tool: ToolSpec,
-    endorsements: Sequence[Endorsement],
-    mandates: Sequence[Cover],
-) -> Cover | None:
-    """Return the first endorsement, or else the first mandate, that answers for a value."""
-    given: tuple[Cover, ...] = (*endorsements, *mandates)
-    return next((item for item in given if item.covers(attribution, role, tool.name)), None)
-
-
-def _delegation(attribution: Attribution, role: Role, tool: ToolSpec, mandates: Sequence[Cover]) -> Cover | None:
-    """Return the mandate that lets the source of a value ask for the effect, which the user described."""
-    given = (item for item in mandates if item.delegates)
-    return next((item for item in given if item.covers(attribution, role, tool.name)), None)
-
-
 def said_so(origin: Origin, spec: ArgumentSpec, tool: ToolSpec, words_in_force: str = "") -> bool:
     """Say whether the user or the system named the value, in a way that fits its role.
 
@@ -163,21 +172,55 @@ def said_so(origin: Origin, spec: ArgumentSpec, tool: ToolSpec, words_in_force: 
     if field.authority.name.lower() not in spec.accepts:
         return False
     text = field.text.encode()[origin.span[0] : origin.span[1]].decode("utf-8", "replace")
-    capitalised = text[:1].isupper()
     verbs = asking_words(tool)
-    spelled = spec.kind == "name" and any(sign in text for sign in "/:.@_")  # "acme/site" is no word of a sentence
-    if spec.role is Role.TARGET and tool.effect is not Effect.READ and spec.kind in _PEOPLE and not spelled:
-        typed = spec.kind not in _NAMES and canonical(spec.kind, text) is not None
-        pointed_at = (capitalised or typed or seen.marked) and not seen.as_source and describes(words_in_force, verbs)
-        if not is_destination(seen, verbs, typed=typed, capitalised=capitalised) and not pointed_at:
-            return False
+    capitalised = _is_proper(seen, text, verbs)
+    acts = tool.effect is not Effect.READ
+    if spec.role is Role.TARGET and acts and not _is_aimed_at(seen, text, spec, verbs, words_in_force):
+        return False
     if spec.role is Role.CREDENTIAL:
-        return origin.match is MatchKind.EXACT and (seen.quoted or _introduces(seen.before))
-    if spec.role is Role.AMOUNT and not _is_amount(origin):
+        told = seen.sentence.partition(normalise(text).text)[0]
+        return origin.match is MatchKind.EXACT and (
+            seen.quoted or _introduces(seen.before) or told.rstrip().endswith(":")
+        )
+    if spec.role is Role.AMOUNT and not _is_amount(origin, verbs, words_in_force):
         return False
     if spec.role is Role.CONTROL and tool.asks and asks_for(seen.sentence, verbs, ()):
-        return True
+        return not _is_verb(seen)
     return is_evidence(normalise(text).text, spec.kind, marked=seen.marked, capitalised=capitalised)
+
+
+def _is_aimed_at(seen: Mention, text: str, spec: ArgumentSpec, verbs: Sequence[str], words_in_force: str) -> bool:
+    """Say whether a mention stands where a destination of its kind stands, or something that asks points at it."""
+    capitalised = _is_proper(seen, text, verbs)
+    # "acme/site" and "minutes-2024" are no words of a sentence
+    spelled = spec.kind == "name" and any(sign in "/:.@_-" or sign.isdigit() for sign in text)
+    if spec.kind not in PEOPLE or spelled:
+        if spec.kind == "text" and not (seen.marked or capitalised or text[:1].isdigit() or is_introduced(seen)):
+            return is_destination(seen, verbs, typed=False, capitalised=capitalised)
+        if has_rivals(text, words_in_force):
+            return is_asked_of(seen, verbs)
+        return not is_looked_at(seen, verbs) or (spec.kind == "name" and is_of(seen))
+    if text.lower() in frozenset().union(*RECORD_TYPES):
+        return False  # "update *row* 4" names no table
+    typed = spec.kind not in _NAMES and canonical(spec.kind, text) is not None
+    if is_destination(seen, verbs, typed=typed, capitalised=capitalised):
+        return True
+    if (capitalised or typed or seen.marked) and points_at(seen, words_in_force, verbs, typed=typed):
+        return True
+    return typed and seen.as_source and gives_back(words_in_force, verbs)
+
+
+def _is_proper(seen: Mention, text: str, verbs: Sequence[str]) -> bool:
+    """Say whether a capital marks a name; the first word of a sentence always has one, verbs that ask included."""
+    if not text[:1].isupper():
+        return False
+    return bool(seen.before.strip()) or not (_is_verb(seen) or stem(text.lower()) in {stem(verb) for verb in verbs})
+
+
+def _is_verb(seen: Mention) -> bool:
+    """Say whether a word is used as a verb: "and *write* her a note" sets nothing to "write"."""
+    following = next((word for word, *_ in tokens(seen.after)), "")
+    return following in DETERMINERS | PRONOUNS | FINITE | {"me", "us", "to"}
 
 
 def asking_words(tool: ToolSpec) -> tuple[str, ...]:
@@ -190,14 +233,22 @@ def _introduces(before: str) -> bool:
     return before.rstrip().endswith((":", "=")) or bool(last and last[0] in {"to", "is", "as", "be", "auf", "ist"})
 
 
-def _is_amount(origin: Origin) -> bool:
+def _is_amount(origin: Origin, verbs: Sequence[str], words_in_force: str) -> bool:
+    """Say whether a number of the user's words is the sum: marked by its currency, or else by its place.
+
+    Where the sentence of the number does not ask, and what asks has a sum of its own, that one is meant.
+    """
     seen = origin.mention
     said = origin.field.text.encode()[origin.span[0] : origin.span[1]].decode("utf-8", "replace")
     if seen is None or spoken_number(said) is None:
         return False
     if seen.currency:
         return True
-    return not seen.numbered and not has_currency(normalise(origin.field.text).text)
+    if not is_sum(seen) or has_currency(normalise(origin.field.text).text):
+        return False
+    if [word for word, *_ in tokens(seen.before)][-1:] in _ARE:  # "the rent *is* 900"
+        return True
+    return asks_for(seen.sentence, verbs, ()) or not any(has_sum(c) for c in asking_clauses(words_in_force, verbs))
 
 
 def in_field(origin: Origin, spec: ArgumentSpec) -> bool:
@@ -212,7 +263,7 @@ def in_field(origin: Origin, spec: ArgumentSpec) -> bool:
     return "text" in {spec.kind, field.kind} or spec.kind == field.kind
 
 
-def _is_safe(leaf: Leaf, spec: ArgumentSpec, index: AttributionIndex) -> bool:
+def _is_safe(leaf: Leaf, spec: ArgumentSpec, tool: ToolSpec, index: AttributionIndex) -> bool:
     """Say whether a control value needs no origin: declared safe, or a switch whose name the user spoke, unnegated."""
     if spec.role is not Role.CONTROL:
         return False
@@ -227,5 +278,14 @@ def _is_safe(leaf: Leaf, spec: ArgumentSpec, index: AttributionIndex) -> bool:
         and not origin.mention.negated
         and not origin.mention.question
         and origin.match is not MatchKind.DERIVED
+        and _is_about(origin.mention, tool)
         for origin in spoken
     )
+
+
+def _is_about(seen: Mention, tool: ToolSpec) -> bool:
+    """Say whether a switch's name is said of the effect itself: "a *recurring* transfer", not "the *public* sector"."""
+    things = {stem(word.casefold()) for word in (*tool.about, *tool.asks)}
+    following = [word for word, *_ in tokens(seen.after)][:_SWITCH_REACH]
+    alone = not following or following[0] in DESTINATION_MARKERS | {"and", "or", "please", "now", "too"}
+    return alone or any(stem(word) in things for word in following)

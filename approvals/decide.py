@@ -16,12 +16,13 @@ executor, with a grant for exactly this digest.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from checkvalve.approvals.arguments import ill_typed
-from checkvalve.approvals.attributed import AttributedLeaf, attribute_leaves
+from checkvalve.approvals.attributed import PEOPLE, AttributedLeaf, attribute_leaves
 from checkvalve.approvals.command_facts import command_facts
+from checkvalve.approvals.described import is_refund
 from checkvalve.approvals.detectors import BUILT_IN, Detector, tighten
 from checkvalve.approvals.endorsements import Endorsement, Mandate, Use, endorsable
 from checkvalve.approvals.facts import PROFILES, compute
@@ -36,7 +37,9 @@ from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec
 from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
 from checkvalve.filters.index import AttributionIndex
+from checkvalve.filters.normalise import normalise
 from checkvalve.filters.origins import Field
+from checkvalve.filters.values import canonical
 
 MAX_QUESTIONS: Final = 20
 """Questions one task may put to people; beyond it a flood is denied, so that the queue stays readable."""
@@ -60,6 +63,7 @@ class DecisionContext:
     policy: Policy
     index: AttributionIndex
     profile: str = "strict"
+    contacts: Collection[str] = ()
     endorsements: Sequence[Endorsement] = ()
     mandates: Sequence[Mandate | Granted] = ()
     reads: Reads | None = None
@@ -157,8 +161,7 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
     if wrong := ill_typed(request, spec):
         return _refuse(wrong, context)
     # 3.
-    mandates = bind(context.mandates, request, spec, context.index, context.reads)
-    leaves = list(attribute_leaves(request, spec, context.index, context.endorsements, mandates, context.references))
+    leaves = _attributed(request, spec, context)
     # 4.
     facts = compute(
         spec,
@@ -197,6 +200,26 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
         uses=uses_of([use for item in leaves for use in item.uses]) if isinstance(verdict, Allow) else (),
         mandate=offer(leaves, spec, context.reads, context.index) if isinstance(verdict, Review) else None,
     )
+
+
+def _attributed(request: ActionRequest, spec: ToolSpec, context: DecisionContext) -> list[AttributedLeaf]:
+    """Attribute every leaf; in the profile ``contacts`` the people the user knows may be targets, too."""
+    index = context.index
+    given = context.endorsements, bind(context.mandates, request, spec, index, context.reads), context.references
+    people = (*context.manifest.principal.contacts, *context.contacts)
+    listed = {(kind, canonical(kind, name) or normalise(name).text) for name in people for kind in PEOPLE}
+
+    def knows(value: str, kind: str) -> bool:
+        return (kind, canonical(kind, value) or normalise(value).text) in listed or index.is_contact(value, kind)
+
+    known = knows if context.profile == "contacts" else None
+    leaves = list(attribute_leaves(request, spec, index, *given, knows=known))
+    return [
+        replace(item, sufficient=True, covered_by="refund")
+        if not item.sufficient and is_refund(item, leaves, index, spec)
+        else item
+        for item in leaves
+    ]
 
 
 def _put_in(request: ActionRequest, context: DecisionContext) -> dict[str, list[Field]]:

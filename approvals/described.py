@@ -19,7 +19,7 @@ from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Trust
 from checkvalve.filters.mentions import clauses, is_negated, sentences
 from checkvalve.filters.normalise import normalise
-from checkvalve.filters.origins import Field
+from checkvalve.filters.origins import Field, MatchKind
 from checkvalve.filters.values import NUMBER, canonical, spoken_number
 from checkvalve.filters.vocabulary import STOPWORDS
 from checkvalve.filters.words import stem, tokens
@@ -36,6 +36,9 @@ _SUMS: Final = frozenset({"plus", "additional", "extra", "sum", "total", "togeth
 _HALVES: Final = frozenset({"share", "half", "split", "halves", "hälfte", "anteil", "moitié", "mitad"})
 _PERCENTAGE: Final = re.compile(r"(\d{1,3}(?:\.\d{1,4})?)\s*(?:%|percent|prozent)")
 _SIZE, _PRICE, _TIME, _SCORE = ("size", "bytes", "length"), ("price", "cost", "amount"), ("date", "time"), ("rating",)
+_COUNTS: Final = frozenset(
+    {"size", "bytes", "length", "count", "rank", "position", "page", "pages", "rating", "score", "age", "version", "id"}
+)
 _SUPERLATIVES: Final[dict[str, tuple[tuple[str, ...], Callable[..., str | Decimal]]]] = {
     **dict.fromkeys(("largest", "biggest", "longest"), (_SIZE, max)),
     **dict.fromkeys(("smallest", "shortest"), (_SIZE, min)),
@@ -99,8 +102,9 @@ def _measure(fields: Iterable[Field], names: Sequence[str]) -> Decimal | str | N
 def is_booked(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
     """Say whether an amount is a trusted number of a record that this payment is about.
 
-    The record mentions the call's own destination, or its name shares a word with what the user said; any other
-    number of the session, such as the balance or the size of a mail, would let the attacker pick the sum.
+    The record mentions the call's own destination, or its name (which outsiders cannot write) shares a word with what
+    the user said; any other number of the session, such as the balance or the size of a mail, would let the attacker
+    pick the sum.
     """
     about = _records(leaf for leaf in leaves if leaf.spec.role is Role.TARGET)
     said = {word for word, *_ in tokens(index.user_text()) if word not in STOPWORDS and not word.isdecimal()}
@@ -108,10 +112,21 @@ def is_booked(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: Att
         record = origin.field.record
         if not in_field(origin, item.spec) or not record:
             continue
-        names = (field.text for field in index.record_fields(record) if field.names_record)
+        if _counts(origin.field):
+            continue
+        names = (
+            field.text
+            for field in index.record_fields(record)
+            if field.names_record and field.trust >= Trust.VERIFIED and not field.echo
+        )
         if record in about or any(said & {word for word, *_ in tokens(normalise(name).text)} for name in names):
             return True
     return False
+
+
+def _counts(field: Field) -> bool:
+    """Say whether a number is a size or a count by its name, and no sum of money."""
+    return bool(_COUNTS & set(field.path.rpartition(".")[2].casefold().split("_")))
 
 
 def is_computed(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
@@ -139,16 +154,19 @@ def is_computed(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: A
 def is_refund(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: AttributionIndex, tool: ToolSpec) -> bool:
     """Say whether a payment only gives back what came: the very sum that the user named, to where it came from.
 
-    1. A clause that asks for the payment speaks of giving back. 2. Every amount is the user's own. 3. One record, and
+    1. A clause that asks for the payment speaks of giving back. 2. The amount stands in the user's words. 3. One record, and
     no other, has that amount in a field outsiders cannot write, and the destination where the system stamps who paid.
     Whoever sends money gets that money back, and nothing more.
     """
     if tool.effect is not Effect.PAY or item.spec.role is not Role.TARGET:
         return False
-    if not any(_RETURNING & {stem(word) for word, *_ in tokens(c)} for c in asking_clauses(index.user_text(), asking_words(tool))):
+    if not any(
+        _RETURNING & {stem(word) for word, *_ in tokens(c)}
+        for c in asking_clauses(index.user_text(), asking_words(tool))
+    ):
         return False
     amounts = [leaf for leaf in leaves if leaf.spec.role is Role.AMOUNT]
-    if len(amounts) != 1 or not amounts[0].by_user:
+    if len(amounts) != 1 or not _is_said(amounts[0]):
         return False
     paid = {
         identity(origin.field.record, index)
@@ -161,6 +179,16 @@ def is_refund(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: Att
         if origin.whole and origin.field.stamped and not origin.field.echo
     }
     return len(paid) == 1 and paid <= came
+
+
+def _is_said(item: AttributedLeaf) -> bool:
+    return any(
+        origin.mention is not None
+        and not origin.stale
+        and not origin.mention.negated
+        and origin.match is not MatchKind.DERIVED
+        for origin in item.attribution.origins
+    )
 
 
 def _payer(record: str, index: AttributionIndex) -> bool:

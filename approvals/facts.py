@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
@@ -60,9 +61,9 @@ def field_rules(spec: ToolSpec, manifest: Manifest) -> tuple[FieldRule, ...]:
 
 
 def _resolve(allowed: Sequence[str], manifest: Manifest) -> frozenset[str]:
-    """Return the values that a condition accepts, case folded, with the principal's names for ``@owner``."""
+    """Return the values that a condition accepts, in lower case, with the principal's names for ``@owner``."""
     names = (manifest.principal.owner if name == OWNER else (name,) for name in allowed)
-    return frozenset(name.casefold() for group in names for name in group)
+    return frozenset(unicodedata.normalize("NFC", name).lower() for group in names for name in group)
 
 
 def compute(  # noqa: PLR0913 - each fact names what it needs

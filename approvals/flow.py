@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Final
+from urllib.parse import unquote
 
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field, said_so
 from checkvalve.approvals.named import is_chosen
@@ -30,9 +31,6 @@ EXTRACTION: Final = "reader/extraction"
 """The tool whose results the answers of a quarantined reader count as: nobody declares it, so it is never trusted."""
 _AT_HOME: Final = frozenset({"path", "date", "number"})
 _OUTGOING: Final = frozenset({Effect.SEND, Effect.PAY, Effect.CONFIGURE})
-_PUNCTUATION: Final = frozenset(".,;:!?'\"()-/\u2019\u2018\u201c\u201d\u2026")
-_MAX_SIGNS: Final = 12
-"""Signs that may be added to or left out of the user's words before they could carry a message of their own."""
 _INSIDE: Final = frozenset({"user", "channel", "path"})
 
 
@@ -65,7 +63,8 @@ def may_flow(
 ) -> bool:
     """Say whether the content of a call may go to its targets.
 
-    1. Content that is entirely the user's words is the user's to send. 2. All other content counts as a mixture of
+    1. Content that is entirely the user's words is the user's to send, and what stands word for word in the source of a
+    mandate may go to a target that it covers or the user chose. 2. All other content counts as a mixture of
     everything the session has read, since a model may paraphrase or encode; of an isolated model, which sees no
     content, as a mixture of all fields that were ``put_in``, and of what it was told of others. 3. A call without a
     target speaks to everybody, unless all its targets are declared optional. 4. Each target must be a reader of that
@@ -77,10 +76,13 @@ def may_flow(
     mixture = index.content_readers()
     if read is not None:
         mixture = reduce(Readers.meet, (field.readers for field in read), PUBLIC)
-    said = index.user_text()
-    if mixture.public or all(_is_users(item, said) or _is_closed(item, tool) for item in content):
-        return True
+    said = index.user_words()
     targets = [item for item in leaves if item.spec.role is Role.TARGET]
+    agreed = bool(targets) and all(_is_mandated(item) or is_chosen(item, index, tool) for item in targets)
+    if mixture.public or all(
+        _is_users(item, said) or _is_closed(item, tool) or (agreed and _is_mandated(item)) for item in content
+    ):
+        return True
     if not targets:
         declared = [argument for argument in tool.args.values() if argument.role is Role.TARGET]
         return bool(declared) and all(argument.optional for argument in declared)
@@ -90,6 +92,11 @@ def may_flow(
         return False
     restricted = index.restricted_fields() if read is None else read
     return not any(_is_secret(field) and not _named(field, index, tool) for field in restricted)
+
+
+def _is_mandated(item: AttributedLeaf) -> bool:
+    """Say whether a mandate covers a value: what stands so in its source may go where the mandate lets it go."""
+    return item.covered_by == "mandate"
 
 
 def _given(put_in: Mapping[str, Sequence[Field]], tool: ToolSpec) -> Iterator[Field]:
@@ -109,24 +116,26 @@ def _told(index: AttributionIndex) -> Iterator[Field]:
 def _is_closed(item: AttributedLeaf, tool: ToolSpec) -> bool:
     """Say whether content is a date: a closed type, which carries a few bits and no text, inside the trust domain."""
     value = str(item.leaf.value)
-    return item.spec.kind == "date" and not tool.leaves_domain and canonical("date", value) is not None
+    plain = canonical("date", value) in {
+        value,
+        value.replace("T", " "),
+    }  # one spelling: others would say something, too
+    return item.spec.kind == "date" and not tool.leaves_domain and plain
 
 
 def _is_users(item: AttributedLeaf, said: str) -> bool:
-    """Say whether content is the user's own: a stretch of the user's words, with hardly any other signs in it."""
+    """Say whether content is the user's own: a stretch of the user's words, or those told again.
+
+    A whole value that the user or the system said, and that has a form of its own (an address, a number), counts too.
+    """
     text = str(item.leaf.value)
-    if not text.strip():
+    if not text.strip() or is_retold(text, said):
         return True
-    if any(
+    typed = item.spec.kind != "text" and canonical(item.spec.kind, text) == text
+    return typed and any(
         origin.mention is not None and not origin.stale and origin.match is not MatchKind.DERIVED
         for origin in item.attribution.origins
-    ):
-        return True
-    signs = sum(not (char.isalnum() or char.isspace()) for char in text)
-    odd = any(not (char.isalnum() or char.isspace() or char in _PUNCTUATION) for char in text)
-    spoken = any(origin.mention is not None and not origin.stale for origin in item.attribution.origins)
-    spoken = spoken or is_retold(text, said)
-    return spoken and not odd and signs <= _MAX_SIGNS
+    )
 
 
 def _reads(readers: Readers, item: AttributedLeaf, principal: Principal) -> bool:
@@ -161,20 +170,32 @@ def foreign_links(
 ) -> Iterator[Link]:
     """Yield the links and addresses inside content that neither the user nor a trusted field named.
 
-    A link to a host of the deployer's own domain is at home, unless it loads by itself and carries a query: that is how
-    a proxy is used. One that nobody wrote (the model composed it) is foreign.
+    A link to a host of the deployer's own domain is at home, unless it names another place in its path or query: that
+    is how a redirector and a proxy are used. One that nobody wrote (the model composed it) is foreign.
     """
     for item in items:
         if item.authority_bearing or not isinstance(item.leaf.value, str):
             continue
         for link in links(item.leaf.value):
             at_home = link.host is not None and link.host in {name.casefold() for name in principal.domain}
-            if at_home and not (link.auto_fetch and "?" in link.target):
+            if at_home and not _leads_elsewhere(link):
                 continue
             spec = ArgumentSpec(role=Role.SELECTOR, kind=link.kind)  # to mention it is enough, it is not written to
             origins = index.attribute(link.target, link.kind).origins
             if not any(said_so(origin, spec, tool) or in_field(origin, spec) for origin in origins):
                 yield link
+
+
+def _leads_elsewhere(link: Link) -> bool:
+    """Say whether a link of the own domain names another place: a whole address in it, as a redirector has.
+
+    One that loads by itself has to be plain: no query, no fragment, no step of its path that looks like a host.
+    """
+    _, _, path = unquote(link.target).partition("//")[2].partition("/")
+    steps = path.split("/")
+    if "//" in path:
+        return True
+    return link.auto_fetch and ("?" in link.target or "#" in link.target or any("." in step for step in steps[:-1]))
 
 
 def is_composed(link: Link, index: AttributionIndex, written: Collection[str]) -> bool:

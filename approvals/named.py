@@ -71,7 +71,11 @@ def _is_named(record: str, role: Role, index: AttributionIndex, tool: ToolSpec) 
         if role is Role.TARGET and field.trust < Trust.VERIFIED:
             continue  # whoever picks a display name must not become the one that the user meant
         # The same record may have been listed twice; two different records of one name are ambiguous.
-        alike = {identity(other.record, index) for other in index.named_alike(field.text)}
+        # A stranger's record of the same name could not be meant as a target, so it makes nothing ambiguous.
+        others = (
+            other for other in index.named_alike(field.text) if role is not Role.TARGET or other.trust >= Trust.VERIFIED
+        )
+        alike = {identity(other.record, index) for other in others}
         if len(alike) == 1:
             return True
     return False

@@ -147,7 +147,9 @@ class ResultField(_Strict):
     def _conditions_are_plain(self) -> ResultField:
         """Refuse conditions that would look as if they held something."""
         if self.when and not self.trusted:
-            raise ValueError(f"field {self.path!r} has `when` and nothing to trust; say in `writable_by` who writes it then")
+            raise ValueError(
+                f"field {self.path!r} has `when` and nothing to trust; say in `writable_by` who writes it then"
+            )
         if self.when and ("**" in self.path or self.path.split(".")[0] in {"*", "$"}):
             raise ValueError(f"field {self.path!r} has `when`; name its first step, so that the record is known")
         if any(not allowed or not all(allowed) for allowed in self.when.values()):
@@ -224,7 +226,9 @@ class ToolSpec(_Strict):
     @model_validator(mode="after")
     def _conditions_stand_on_trust(self) -> ToolSpec:
         """Refuse a condition on a field that outsiders write: they would choose when they are trusted."""
-        sound = {field.path for field in self.result if field.writable_by is not WritableBy.OUTSIDERS and not field.when}
+        sound = {
+            field.path for field in self.result if field.writable_by is not WritableBy.OUTSIDERS and not field.when
+        }
         for field in self.result:
             for path in field.when:
                 if path not in sound:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -38,7 +39,9 @@ def matches(pattern: str, path: Sequence[Step]) -> bool:
     wanted = [] if pattern == "$" else pattern.split(".")
     places = _closed({0}, wanted)  # how much of the pattern may be used up: no backtracking, whatever the data is
     for step in path:
-        further = places if isinstance(step, int) else {place for place in places if wanted[place : place + 1] == ["**"]}
+        further = (
+            places if isinstance(step, int) else {place for place in places if wanted[place : place + 1] == ["**"]}
+        )
         taken = {place + 1 for place in places if place < len(wanted) and wanted[place] in {"*", str(step)}}
         places = _closed(further | taken, wanted)
     return len(wanted) in places
@@ -165,7 +168,7 @@ def _trust(rule: FieldRule, value: object, path: Sequence[Step]) -> Trust:
 
 
 def _sibling(value: object, path: Sequence[Step], wanted: Sequence[str]) -> str | None:
-    """Return the text (case folded) of the field ``wanted`` of the same record as ``path``; None when there is none.
+    """Return the text (lower case) of the field ``wanted`` of the same record as ``path``; None when there is none.
 
     Both paths are followed together, through the same members of lists, as far as they are the same.
     """
@@ -185,7 +188,7 @@ def _sibling(value: object, path: Sequence[Step], wanted: Sequence[str]) -> str 
             found = found[step]
         else:
             return None
-    return scalar_text(found).casefold() if isinstance(found, str | int | float) else None
+    return unicodedata.normalize("NFC", scalar_text(found)).lower() if isinstance(found, str | int | float) else None
 
 
 def scalar_text(value: object) -> str:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Final
 
 from checkvalve.filters.analysis import Analysis, analyse, decoded_views
+from checkvalve.filters.asking import points_back
 from checkvalve.filters.echoes import Echoes
 from checkvalve.filters.fields import result_fields
 from checkvalve.filters.labels import NOBODY, Authority, Readers, Trust
@@ -22,8 +23,7 @@ from checkvalve.filters.normalise import Normalised, normalise
 from checkvalve.filters.origins import Attribution, Field, FieldRule, MatchKind, Origin
 from checkvalve.filters.places import Place, Places, Wanted
 from checkvalve.filters.values import canonical, words
-from checkvalve.filters.vocabulary import POINTING
-from checkvalve.filters.words import names_in, own_parts, spoken_name, tokens
+from checkvalve.filters.words import names_in, own_parts, spoken_name
 
 # Origins kept per value, best first: a person reads no more, and a hostile text may repeat a value without end.
 MAX_ORIGINS: Final = 24
@@ -48,6 +48,7 @@ class AttributionIndex:
         self._people: dict[str, set[str]] = defaultdict(set)
         self._contacts: set[tuple[str, str]] = set()
         self._said: list[tuple[int, str]] = []
+        self._words: list[tuple[int, str]] = []
         self._answers: dict[tuple[str, str], Attribution] = {}  # since something was added last
         self._force: frozenset[int] | None = None
         self._said_now: str | None = None
@@ -83,8 +84,7 @@ class AttributionIndex:
     ) -> None:
         """Add a tool's result: a JSON-like value with the arguments of its call and the declared field rules."""
         self._spoken = False
-        said = f" {' '.join(word for _, text in self._said for word, *_ in tokens(text))} " if args else ""
-        self._echoes.passed(args, lambda text: self._is_known(text, said))
+        self._echoes.passed(args, self._is_trusted)
         for field in result_fields(value, tool=tool, call=call, args=args, rules=rules):
             echoed = field.trust >= Trust.VERIFIED and self._echoes.repeats(field.text, self._is_trusted)
             held = replace(field, echo=True) if echoed else field
@@ -105,28 +105,27 @@ class AttributionIndex:
         """Return the normalised words of the user and the system that are in force, one part a line.
 
         The user's last message is in force, and an earlier one as far as the message after it points back at it: what
-        was asked an hour ago does not authorise what nobody asks for now.
+        was asked an hour ago does not authorise what nobody asks for now. A message that takes something back ("never
+        mind") points at nothing.
         """
         if self._said_now is None:
             force = self._in_force()
             self._said_now = "\n".join(text for turn, text in self._said if not turn or turn in force)
         return self._said_now
 
+    def user_words(self) -> str:
+        """Return the same as :meth:`user_text` as it was written, for what must not differ in a letter."""
+        force = self._in_force()
+        return "\n".join(text for turn, text in self._words if not turn or turn in force)
+
     def _in_force(self) -> frozenset[int]:
         if self._force is None:
             turn, force = self._turn, {self._turn}
-            while turn > 1 and any(
-                POINTING & {word for word, *_ in tokens(text)} for number, text in self._said if number == turn
-            ):
+            while turn > 1 and points_back("\n".join(text for number, text in self._said if number == turn)):
                 turn -= 1
                 force.add(turn)
             self._force = frozenset(force)
         return self._force
-
-    def _is_known(self, text: str, said: str) -> bool:
-        """Say whether the user spoke of ``text``, or a trusted field holds it; ``said`` are all the user's words."""
-        form = " ".join(word for word, *_ in tokens(normalise(text).text))
-        return f" {form} " in said or self._is_trusted(text)
 
     def _is_trusted(self, text: str) -> bool:
         return words(text) in self._trusted
@@ -237,6 +236,7 @@ class AttributionIndex:
             self._remember_person(field)
         if field.authority > Authority.NONE:
             self._said.append((field.turn, analysis.text.text))
+            self._words.append((field.turn, field.text))
             self._force = self._said_now = None
             return places
         if field.kind == "words":

@@ -17,10 +17,13 @@ from checkvalve.filters.values import EMAIL, URL, url_host
 from checkvalve.filters.vocabulary import FILE_ENDINGS
 
 _SCHEME: Final = re.compile(
-    r"\b(?:https?|ftp|wss?|file|data|javascript|vbscript|blob)\s*:\s*[^\s<>\"'`{}|^]{1,2048}", re.IGNORECASE
+    r"\b(?:https?|ftp|wss?|file|data|javascript|vbscript|blob)\s*:\s*[^\s<>\"'`{}|^]{1,2048}"
+    r"|\b(?:mailto|tel|sms|facetime|skype|whatsapp|tg|bitcoin|ethereum|lightning|intent|market|vscode|ms-[a-z]{2,20})"
+    r":[^\s<>\"'`{}|^]{3,2048}",
+    re.IGNORECASE,
 )
 _BARE_HOST: Final = re.compile(
-    r"(?<![\w@./:-])(?:[^\W_](?:[\w-]{0,61}[^\W_])?[.\u3002]){1,8}[^\W\d_]{2,24}(?![\w@-])(?:[/?#][^\s<>\"'`{}|^)]{0,2048})?"
+    r"(?<![\w@./:-])(?:[^\W_](?:[\w-]{0,61}[^\W_])?[.\u3002\uff0e\uff61]){1,8}[^\W\d_]{2,24}(?![\w@-])(?:[/?#][^\s<>\"'`{}|^)]{0,2048})?"
     r"|(?<![\w@./:-])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?(?:[/?#][^\s<>\"'`{}|^)]{0,2048})"
 )
 _IMAGE_INLINE: Final = re.compile(r"!\[(?:[^\[\]]|\[[^\[\]]{0,300}\]){0,1000}\]\(\s*<?([^\s)>]{1,2048})")
@@ -84,7 +87,8 @@ def _targets(text: str, dense: str) -> Iterator[tuple[str, bool]]:
         yield _as_fetched(match[0]) or match[0], False
     for match in _BARE_HOST.finditer(dense):
         host, slash, _ = match[0].partition("/")
-        if slash or "?" in host or host.rpartition(".")[2].lower() not in FILE_ENDINGS:
+        # "notes.md" is a file; "k4711.example.md" has a label too many to be one
+        if slash or "?" in host or host.count(".") > 1 or host.rpartition(".")[2].lower() not in FILE_ENDINGS:
             yield match[0], False
 
 

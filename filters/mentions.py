@@ -12,26 +12,42 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from checkvalve.filters.values import EMAIL, HOST, NUMBER, URL
+from checkvalve.filters.values import EMAIL, HOST, NUMBER, TRAILING, URL
 from checkvalve.filters.vocabulary import (
+    AFTER_SUMS,
+    BEFORE_OTHERS,
     CURRENCIES,
     DETERMINERS,
     LINKING,
+    MONTHS,
     NEGATIONS,
     QUESTION_WORDS,
     RECORD_NOUNS,
+    RECORD_TYPES,
     SOURCE_MARKERS,
 )
 from checkvalve.filters.words import stem, tokens
 
 _REACH: Final = 400  # characters read to either side: no clause that matters is longer
-_MASK: Final = "\u02e3"  # a letter, so that what stands for an address is still a word
-_SENTENCE_END: Final = re.compile(r"[.!?;\n。！？；](?=\s|$|[\u3040-\u9fff])")
+MASK: Final = "\u02e3"
+"""What stands for the letters of an address or link: a letter, so that there is still a word."""
+_SENTENCE_END: Final = re.compile(
+    r"(?:[!?;\n。！？；]|(?<!\d)\.|(?<=\d)\.(?!\s(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[kc]t|nov|de[cz])))"
+    r"(?=\s|$|[\u3040-\u9fff])"
+)
 _CLAUSE_END: Final = re.compile(
-    r"[:;]\s|,\s+(?=(?:then|but|and|while|keep|leave|so|because|however|except|don|do|not|never)\b)"
+    r"[:;]\s|,\s+(?=(?:then|now|but|and|while|keep|leave|so|because|however|except|don|do|not|never)\b)"
+    r"|\b(?:and|und|et|y) (?=(?:keep|leave|retain|preserve|spare|don|do not|not|never"
+    r"|behalte|lass|garde|laisse|conserva|deja|guarda)\b)"
     r"|\b(?:but|then|whereas|aber|sondern|dann)\b|[，、]|但|然后"
 )
-_NOT: Final = re.compile(r"\bn['’]?t\b|n['’]t\b")
+_NOT: Final = re.compile(r"\bn['’]?t\b|n['’]t\b|\bn['’](?=[^\W\d_])")
+_EXCEPT: Final = re.compile(
+    r"\b(?:all|alle[nsm]?|alles|every\w*|any\w*|each|the (?:rest|others)|tou[st]|toutes|todos?|todas)\b[^.!?]{0,80}"
+    r"\b(?:but|save|minus|less|moins|menos|bis auf|à part)\b"
+    r"|\b(?:other than|apart from|aside from|bis auf|à part|save for)\b|以外|之外"
+)
+"""What takes something out of a group: "everybody *but* Bob"."""
 _SIGNS: Final = ("€", "$", "£", "¥", "₹", "元", "块", "欧", "美")
 _DENIALS: Final = frozenset({"not", "never", "nicht", "nichts", "nie", "kein"})
 _COMPARISONS: Final = frozenset({"than", "als"})
@@ -59,8 +75,14 @@ class Mention:
 def mask(text: str) -> str:
     """Return ``text`` with every address and link blanked, at the same length."""
     for pattern in (EMAIL, URL, HOST):
-        text = pattern.sub(lambda match: _MASK * len(match[0]), text)
+        text = pattern.sub(_blank, text)
     return text
+
+
+def _blank(match: re.Match[str]) -> str:
+    """Blank a link, but not the sign that ends the sentence around it."""
+    bare = match[0].rstrip(TRAILING)
+    return MASK * len(bare) + match[0][len(bare) :]
 
 
 def sentences(text: str) -> list[str]:
@@ -88,9 +110,36 @@ def is_question(sentence: str) -> bool:
     return sentence.rstrip().endswith(("?", "？")) and first in QUESTION_WORDS
 
 
+def is_sum(seen: Mention) -> bool:
+    """Say whether a number without a currency stands where a sum stands: no time, date, share, count or place."""
+    before, after = seen.before.rstrip(), seen.after
+    if (
+        seen.numbered
+        or after.startswith(("%", ":", "°"))
+        or after.lstrip().startswith("%")
+        or before[-1:] in {":", "#"}
+    ):
+        return before[-1:] == ":" and seen.before.endswith(" ") and not after.startswith(("%", ":"))
+    left = [word for word, *_ in tokens(before)][-1:]
+    right = [word for word, *_ in tokens(after)][:1]
+    if left and (left[0] in BEFORE_OTHERS or _is_month(left[0])):
+        return False
+    near = after.lstrip()[:1]
+    return not (right and near.isalnum()) or right[0] in AFTER_SUMS
+
+
+def has_sum(clause: str) -> bool:
+    """Say whether a clause (normalised) holds a number that stands where a sum stands."""
+    return any(is_sum(mention(clause, *match.span(), "number")) for match in NUMBER.finditer(mask(clause)))
+
+
+def _is_month(word: str) -> bool:
+    return len(word) >= 3 and any(name.startswith(word) for name in MONTHS)  # noqa: PLR2004 - "mar", "dec"
+
+
 def is_negated(before: str) -> bool:
     """Say whether the words before a mention, in its clause, negate it."""
-    return any(word in NEGATIONS for word, *_ in tokens(before)) or bool(_NOT.search(before))
+    return any(word in NEGATIONS for word, *_ in tokens(before)) or bool(_NOT.search(before) or _EXCEPT.search(before))
 
 
 def mention(text: str, start: int, end: int, kind: str) -> Mention:
@@ -161,7 +210,27 @@ def _is_marked(text: str, start: int, end: int, kind: str) -> bool:
     right = [word for word, *_ in tokens(text[end : end + 30])][:1]
     while left and left[-1] in LINKING and left[-1] not in RECORD_NOUNS:
         left.pop()
-    beside = set(left[-1:]) | set(right)
+    beside = set(left[-1:])
     if len(left) > 1 and left[-1] in RECORD_NOUNS:
         beside.add(left[-2])
-    return bool({stem(word) for word in beside} & {stem(noun), "id", "number"})
+    # Behind a number its noun counts ("7 files"), and behind a name it names ("the general channel").
+    behind = {"id", "number"} if text[start:end].strip().isdecimal() else {noun, "id", "number"}
+    if _is_of_another_type(text[max(0, start - 60) : start], kind):
+        return False
+    return bool({stem(word) for word in beside} & {stem(noun), "id", "number"}) or bool(set(right) & behind)
+
+
+def _is_of_another_type(before: str, kind: str) -> bool:
+    """Say whether the words before an id name another type of record, or none at all before "number"."""
+    if not kind.startswith("id:"):
+        return False
+    own = set(re.split(r"[^a-z]+", kind[3:].casefold()))
+    left = [word for word, *_ in tokens(before)][-5:]
+    bare = bool(left) and left[-1] in {"number", "no", "nr"}
+    while left and (left[-1] in LINKING or left[-1] in DETERMINERS):
+        left.pop()
+    last = left[-1] if left else ""
+    found = next((words for words in RECORD_TYPES if {last, stem(last)} & {*words, *map(stem, words)}), None)
+    if found is None:
+        return bare and stem(last) not in {stem(word) for word in own}
+    return not own & found and bool(own & frozenset().union(*RECORD_TYPES))

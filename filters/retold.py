@@ -1,58 +1,112 @@
 """The user's own words, told again: "say that you've seen it" becomes "I've seen it".
 
-Guarantees: pure and bounded; besides the user's words in their order, only a few pronouns and small numbers in places
-that the user marked can differ, so that what a model can add by its choices is a few bits (about three for a pronoun
-and ten for a number).
+Guarantees: pure and bounded; besides the user's words in their order, only a few things can differ: pronouns, small
+numbers in places that the user marked, the first letter of a sentence, and a few plain signs. So what a model can add
+by its choices is a few bits, and no secret is spelled by letter case, by kinds of blanks or by signs.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
-
-from checkvalve.filters.normalise import normalise
-from checkvalve.filters.words import tokens
 
 MAX_PRONOUNS: Final = 4
 MAX_NUMBERS: Final = 2
 MAX_NUMBER: Final = 999
-MAX_WORDS: Final = 400
-MIN_WORDS: Final = 3
-"""Words that must stay as they are, so that there is something that was told."""
-_PRONOUNS: Final = frozenset(
-    "i me my mine myself you your yours yourself he him his she her hers we us our ours they them their theirs "
-    "ich du er sie wir ihr mich dich mein dein sein je tu il elle nous vous mon ton son yo tú él ella nosotros mi tu".split()  # noqa: SIM905
+MAX_WORDS: Final = 2000
+MAX_SIGNS: Final = 3
+"""Signs between words that may differ from the user's: a full stop, a quote, a line break."""
+_WORD: Final = re.compile(r"[^\W_]+")
+_PLAIN: Final = frozenset(".,:!?'\"\u2019")
+_ENDS: Final = re.compile(r"(?:^|[.!?:\n])[\s\"'(]*$")
+_PRONOUNS: Final = tuple(
+    frozenset(group.split())
+    for group in (
+        "i you he she we they",
+        "me you him her us them",
+        "my your his her our their",
+        "mine yours his hers ours theirs",
+        "ich du er sie wir ihr",
+        "mich dich ihn sie uns euch",
+        "mein dein sein ihr unser euer",
+        "je tu il elle nous vous ils elles",
+        "mon ton son notre votre leur",
+        "yo tú él ella nosotros ellos",
+        "mi tu su nuestro",
+    )
 )
+"""Pronouns that may take each other's place: another person, and the same part of the sentence."""
 _PLACEHOLDERS: Final = frozenset("bcdefghjklmnopqrstuvwxyz")
 """Letters that stand for something else; "a" and "i" are words."""
 
+_Word = tuple[str, str]  # a word, and the signs between it and the word before
+
 
 def is_retold(value: str, said: str) -> bool:
-    """Say whether ``value`` is a stretch of ``said`` (the user's words in force, normalised), told again.
+    """Say whether ``value`` is a stretch of ``said`` (the user's words in force, as they were written), told again.
 
-    1. The words are the same, in the same order. 2. A pronoun may have become another one. 3. A placeholder of the
-    user's, a single letter, may have become a number of at most three digits, the same one wherever it stands.
+    1. The words are the same, in the same order, letter for letter; a first letter at the start of a sentence may be
+    large or small. 2. A pronoun may have become another one. 3. A placeholder of the user's, a single letter, may have
+    become a number of at most three digits, the same one wherever it stands. 4. Between words stand the user's own
+    signs or one plain blank; a few plain signs, line breaks among them, may differ.
     """
-    wanted = [word for word, *_ in tokens(normalise(value).text)]
-    spoken = [word for word, *_ in tokens(said)]
-    if not MIN_WORDS <= len(wanted) <= MAX_WORDS:
+    wanted, tail = _words(value)
+    spoken, _ = _words(said)
+    if not wanted or len(wanted) > MAX_WORDS or not _is_plain(tail):
         return False
-    return any(_is_told(wanted, spoken[start : start + len(wanted)]) for start in range(len(spoken) - len(wanted) + 1))
+    last = len(spoken) - len(wanted)
+    return any(_is_told(wanted, tail, spoken[start : start + len(wanted) + 1]) for start in range(last + 1))
 
 
-def _is_told(wanted: Sequence[str], spoken: Sequence[str]) -> bool:
-    pronouns, same, filled = 0, 0, dict[str, str]()
-    for new, old in zip(wanted, spoken, strict=True):
-        if new == old:
-            same += 1
-        elif new in _PRONOUNS and old in _PRONOUNS:
+def _words(text: str) -> tuple[list[_Word], str]:
+    """Return the words of ``text`` with the signs before each, and the signs behind the last."""
+    plain = unicodedata.normalize("NFC", text)
+    found, end = list[_Word](), 0
+    for match in _WORD.finditer(plain):
+        found.append((match[0], plain[end : match.start()]))
+        end = match.end()
+    return found, plain[end:]
+
+
+def _is_told(wanted: Sequence[_Word], tail: str, spoken: Sequence[_Word]) -> bool:
+    behind = spoken[len(wanted)][1] if len(spoken) > len(wanted) else ""
+    pronouns, signs, filled = 0, _difference(tail, behind) if tail else 0, dict[str, str]()
+    for place, ((new, before), (old, between)) in enumerate(zip(wanted, spoken, strict=False)):
+        first = place == 0 or bool(_ENDS.search(before))
+        signs += _difference(before, between if place else "")
+        if new == old or (first and new[1:] == old[1:] and new[:1].lower() == old[:1].lower()):
+            continue
+        if any({new.lower(), old.lower()} <= group for group in _PRONOUNS) and _is_usual(new, first=first):
             pronouns += 1
-        elif old in _PLACEHOLDERS and _is_small(new) and filled.setdefault(old, new) == new:
-            pass
-        else:
+        elif not (old in _PLACEHOLDERS and _is_small(new) and filled.setdefault(old, new) == new):
             return False
-    return pronouns <= MAX_PRONOUNS and len(filled) <= MAX_NUMBERS and same >= MIN_WORDS
+    same = len(wanted) - pronouns - len(filled)
+    bounded = pronouns <= MAX_PRONOUNS and len(filled) <= MAX_NUMBERS and signs <= MAX_SIGNS
+    return bounded and same >= min(2, len(wanted))
+
+
+def _difference(mine: str, users: str) -> int:
+    """Count the signs that differ between two words: none for the user's own or for one blank, many for odd ones."""
+    if mine in {users, " "} or (not mine and not users.strip()):
+        return 0
+    if mine == "\n":
+        return 1
+    if not _is_plain(mine) or any(one == two for one, two in pairwise(mine)):
+        return MAX_SIGNS + 1
+    return len(mine.strip()) or MAX_SIGNS + 1
+
+
+def _is_plain(signs: str) -> bool:
+    return all(sign in _PLAIN or sign in " \n" for sign in signs)
+
+
+def _is_usual(pronoun: str, *, first: bool) -> bool:
+    """Say whether a pronoun is written as it usually is: small, but for "I" and the start of a sentence."""
+    return pronoun == pronoun.lower() or pronoun == "I" or (first and pronoun == pronoun.capitalize())
 
 
 def _is_small(word: str) -> bool:
-    return word.isascii() and word.isdecimal() and int(word) <= MAX_NUMBER
+    return word.isascii() and word.isdecimal() and str(int(word)) == word and int(word) <= MAX_NUMBER

@@ -40,12 +40,16 @@ def is_same(text: Normalised, start: int, end: int, value: str, kind: str) -> bo
         value = value.lstrip("#@")
     wanted = canonical(family, value) if family not in PLAIN else None
     if wanted is None:
+        part = _is_part(text.text, start, end)
         start, end = _with_signs(text.text, start, end, value)
         said = text.source(start, end).translate(_FULL_WIDTH)
-        return (whole or not _is_part(text.text, start, end)) and _letters(said) == _letters(value)
+        part = part or _is_part(text.text, start, end)
+        return (whole or not part) and _letters(said) == _letters(value)
     if family in _REACHING and not whole:
         said = text.source(*_reach(text.text, start, end)).translate(_FULL_WIDTH)
-        return canonical(family, said) == wanted or canonical(family, said.rstrip(TRAILING)) == wanted
+        if family == "url" and "//" not in said:
+            wanted = wanted.removeprefix("http:")  # who leaves the scheme out means either
+        return wanted in {canonical(family, said), canonical(family, said.rstrip(TRAILING))}
     found = spoken_number(said) if family == "number" else canonical(family, said)
     torn = family in _GROUPED and (
         _ENDS_IN_DIGITS.search(text.text, max(0, start - 20), start)

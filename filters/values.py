@@ -83,15 +83,10 @@ def words(text: str) -> str | None:
     return " ".join(normal_text(text).split()) or None
 
 
-_NAMED_ADDRESS: Final = re.compile(r"(?:\"?[^<>@\",;:\x00-\x1f\x7f]{0,100}\"?\s?<)?([^<>\s]{3,320})>?")
-
-
 def _email(text: str) -> str | None:
-    """Return a mailbox in lower case: a bare address, or one behind a display name without separators or controls."""
-    match = _NAMED_ADDRESS.fullmatch(text)
-    if match is None or ("<" in text) != text.endswith(">"):
-        return None
-    return match[1].lower() if EMAIL.fullmatch(match[1]) else None
+    """Return a mailbox in lower case. A display name is refused: it is text that travels with the address."""
+    bare = text[1:-1] if text.startswith("<") and text.endswith(">") else text
+    return bare.lower() if EMAIL.fullmatch(bare) else None
 
 
 def canonical_host(host: str) -> str | None:
@@ -112,11 +107,12 @@ def canonical_host(host: str) -> str | None:
         return None
 
 
+_DEFAULT_PORTS: Final = {"http": 80, "ws": 80, "ftp": 21}
 _NO_URL: Final = re.compile(r"[\x00-\x20\\]").search
 
 
 def _url(text: str) -> str | None:
-    """Return a URL without scheme (for HTTP), default port and one closing slash; everything else is kept as it is."""
+    """Return a URL without the scheme https, default port and one closing slash; everything else is kept as it is."""
     if not text or _NO_URL(text):
         return None
     if "://" not in text and not text.startswith("//"):
@@ -131,8 +127,9 @@ def _url(text: str) -> str | None:
         return None
     if host is None or parts.username is not None or ("." not in host and host != "localhost" and ":" not in host):
         return None
-    scheme = "" if parts.scheme.lower() in {"", "http", "https"} else parts.scheme.lower() + ":"
-    site = f"{host}:{port}" if port not in {None, 80, 443} else host
+    # Plain http is a scheme of its own: who wrote https did not ask for the same bytes in the open.
+    scheme = "" if parts.scheme.lower() in {"", "https"} else parts.scheme.lower() + ":"
+    site = host if port is None or port == _DEFAULT_PORTS.get(parts.scheme.lower(), 443) else f"{host}:{port}"
     rest = parts.path + (f"?{parts.query}" if parts.query else "") + (f"#{parts.fragment}" if parts.fragment else "")
     return f"{scheme}//{site}" + ("" if rest == "/" else rest.removesuffix("/") if rest == parts.path else rest)
 
@@ -160,7 +157,10 @@ _NO_DIGITS: Final = re.compile(r"\D+")
 
 
 def _phone(text: str) -> str | None:
-    digits = _NO_DIGITS.sub("", unicodedata.normalize("NFKC", text))
+    plain = unicodedata.normalize("NFKC", text)
+    if not _PHONE.fullmatch(plain):
+        return None  # what follows the digits would be dialled, or read
+    digits = _NO_DIGITS.sub("", plain)
     return digits.removeprefix("00") if len(digits) in PHONE_DIGITS else None
 
 
@@ -192,7 +192,7 @@ _HERE: Final = re.compile(r"(?:(?<=/)|^)\./")
 def _path(text: str) -> str | None:
     form = unicodedata.normalize("NFC", text.replace("\\", "/"))
     form = _SLASHES.sub("/", _HERE.sub("", form))
-    return (form.rstrip("/") or "/").casefold() if form else None
+    return (form.rstrip("/") or "/").lower() if form else None
 
 
 _NAMED_DATE: Final = re.compile(
@@ -210,6 +210,13 @@ _DATE_FORMS: Final = tuple(
 )
 
 
+_SPOKEN_DATE: Final = re.compile(
+    r"(?<![\w.-])(?:\d{1,2}\.\d{1,2}\.\d{4}|\d{4}[-/]\d{1,2}[-/]\d{1,2}"
+    r"|\d{1,2}(?:st|nd|rd|th)?\.? (?:of )?[A-Za-z]{3,9}\.?,? \d{4}|[A-Za-z]{3,9}\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})(?![\w-])"
+)
+_TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::00(?:\.0+)?)?(?:Z|[+-]00:?00)?")
+
+
 def _date(text: str) -> str | None:
     """Return ``YYYY-MM-DD``, with `` HH:MM`` when a time is given; months may be named, as in "May 15th, 2024"."""
     day, _, clock = re.sub(r"[T\s]+", " ", text.strip()).partition(" ")
@@ -221,9 +228,11 @@ def _date(text: str) -> str | None:
             found = date(int(parts["year"]), int(parts["month"]), int(parts["day"])).isoformat()
         except ValueError:
             continue
-        time = re.match(r"([0-2]?[0-9]):([0-5][0-9])", clock)
-        return f"{found} {int(time[1]):02}:{time[2]}" if time else found
-    named = _NAMED_DATE.search(text)
+        if not clock:
+            return found
+        time = _TIME.fullmatch(clock)
+        return f"{found} {int(time[1]):02}:{time[2]}" if time else None
+    named = _NAMED_DATE.fullmatch(text.strip())
     if not named:
         return None
     month, number, year = (named[1], named[2], named[3]) if named[1] else (named[5], named[4], named[6])
@@ -243,6 +252,8 @@ _MAKERS: Final[dict[str, Callable[[str], str | None]]] = {
 }
 
 
+_WORDS_BEHIND: Final = re.compile(r"(?:[ -][A-Za-z]+)+$")
+"""Words that follow an account number and look like one more group of it: "... 3319 today"."""
 _FINDERS: Final[tuple[tuple[str, re.Pattern[str], Callable[[str], object]], ...]] = (
     ("email", EMAIL, lambda text: "@" in text),
     ("url", URL, lambda text: "//" in text or "." in text),
@@ -265,13 +276,21 @@ def entities(text: str) -> Iterator[tuple[str, str, int, int]]:
             continue
         for match in pattern.finditer(text):
             end = match.end() - (len(match[0]) - len(match[0].rstrip(TRAILING)) if kind == "url" else 0)
+            if kind == "account" and (words_behind := _WORDS_BEHIND.search(match[0])):
+                end = match.start() + words_behind.start()
             form = canonical(kind, text[match.start() : end])
             if form is not None and not (pattern is HOST and _is_file_name(form)):
                 taken.append((match.start(), end))
                 yield kind, form, match.start(), end
+                if kind == "url" and "//" not in match[0]:  # who leaves the scheme out means either
+                    yield kind, f"http:{form}", match.start(), end
     if not _HAS_DIGIT(text):
         return
     taken.extend(match.span() for match in _ISO_DATE.finditer(text))
+    for match in _SPOKEN_DATE.finditer(text):
+        if (form := _date(match[0])) is not None:
+            taken.append(match.span())
+            yield "date", form, *match.span()
     is_inside = _containment(taken)
     for match in NUMBER.finditer(text):
         form = None if MULTIPLIER.match(text, match.end()) else spoken_number(match[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checkvalve.approvals.endorsements import Mandate
+from checkvalve.approvals.manifest import parse_manifest
 from tests.attacks.world import Session
 
 pytestmark = pytest.mark.claim("C3")
@@ -71,7 +72,34 @@ def test_any_other_number_of_the_session_is_no_amount() -> None:
     assert session.verdict("pay", account="DE89370400440532013000", amount=900) == "review:untrusted-amount"
 
 
-def test_twin_the_number_of_a_record_about_the_payee() -> None:
+def test_a_stranger_cannot_name_a_record_so_that_its_size_is_the_sum() -> None:
     session = Session("Pay my rent to DE89370400440532013000")
     session.read("list_files", [{"id": "1", "name": "rent 2031", "size": 900}])
+    assert session.verdict("pay", account="DE89370400440532013000", amount=900) == "review:untrusted-amount"
+
+
+ORDERS = parse_manifest(
+    """
+name: bank
+tools:
+  orders:
+    effect: read
+    result:
+      - {path: name, writable_by: owner, names_record: true, evidence: the owner named the order}
+      - {path: amount, writable_by: owner, kind: number, evidence: the owner entered it}
+  pay:
+    effect: pay
+    asks: [pay]
+    args:
+      account: {role: target, kind: account}
+      amount: {role: amount, kind: number}
+""",
+    "bank.yaml",
+)
+
+
+def test_twin_the_number_of_a_record_that_the_user_speaks_of() -> None:
+    session = Session("Pay my rent to DE89370400440532013000", manifest=ORDERS)
+    session.read("orders", [{"name": "rent 2031", "amount": 900}, {"name": "gym", "amount": 20}])
     assert session.verdict("pay", account="DE89370400440532013000", amount=900) == "allow:attributed-effect"
+    assert session.verdict("pay", account="DE89370400440532013000", amount=20) == "review:untrusted-amount"

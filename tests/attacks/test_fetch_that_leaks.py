@@ -35,8 +35,17 @@ def test_a_url_nobody_named_is_asked_about(url: str) -> None:
 
 def test_twin_the_url_the_user_named() -> None:
     session = Session("Read https://docs.example/spec and www.news.example")
-    for url in ("https://DOCS.example./spec", "http://docs.example:80/spec/", "https://www.news.example/"):
+    for url in ("https://DOCS.example./spec", "https://docs.example:443/spec/", "https://www.news.example/"):
         assert session.verdict("fetch", url=url) == "allow:attributed-fetch"
+    assert (
+        session.verdict("fetch", url="http://www.news.example:80/") == "allow:attributed-fetch"
+    )  # no scheme was named
+
+
+def test_a_fetch_in_the_open_is_not_the_one_that_was_asked_for() -> None:
+    session = Session("Read https://docs.example/spec")
+    for url in ("http://docs.example/spec", "https://docs.example:80/spec"):
+        assert session.verdict("fetch", url=url) == "review:untrusted-target"
 
 
 EGRESS = parse_manifest(

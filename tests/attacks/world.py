@@ -13,6 +13,7 @@ from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.reads import Reads
 from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.toolspec import Manifest
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority
 from checkvalve.filters.strictjson import check_value
@@ -130,7 +131,10 @@ POLICY = load_policy()
 class Session:
     """One task: what the user said and what was read. ``propose`` is the fully hijacked model."""
 
-    def __init__(self, *said: str) -> None:
+    def __init__(
+        self, *said: str, manifest: Manifest = MANIFEST, profile: str = "strict", contacts: Sequence[str] = ()
+    ) -> None:
+        self.manifest, self.profile, self.contacts = manifest, profile, contacts
         self.index = AttributionIndex()
         self.endorsements: list[Endorsement] = []
         self.mandates: Sequence[Mandate] = ()
@@ -143,20 +147,22 @@ class Session:
 
     def read(self, tool: str, value: object, **args: object) -> Session:
         self.calls += 1
-        spec = MANIFEST.find(tool)
-        rules = field_rules(spec, MANIFEST) if spec else ()
+        spec = self.manifest.find(tool)
+        rules = field_rules(spec, self.manifest) if spec else ()
         self.index.add_result(value, tool=tool, call=f"c{self.calls}", args=args, rules=rules)
         self.reads.add(tool, f"c{self.calls}", {name: check_value(value) for name, value in args.items()})
         return self
 
     def did(self, tool: str, **args: Any) -> None:
-        spec = MANIFEST.find(tool)
+        spec = self.manifest.find(tool)
         assert spec is not None
         self.done.add(effect_key(ActionRequest.build(tool, args), spec))
 
     def propose(self, tool: str, **args: Any) -> Decision:
         context = DecisionContext(
-            manifest=MANIFEST,
+            manifest=self.manifest,
+            profile=self.profile,
+            contacts=self.contacts,
             policy=POLICY,
             index=self.index,
             endorsements=tuple(self.endorsements),

@@ -10,9 +10,9 @@ from checkvalve.filters.values import canonical, canonical_host, entities, url_h
 
 SAME = [
     ("email", "Bob@Example.com", "bob@example.com"),
-    ("email", "Bob Smith <bob@example.com>", "bob@example.com"),
+    ("email", "<bob@example.com>", "bob@example.com"),
     ("email", "bob@example.com", "bob@example.com"),
-    ("url", "http://www.x.com/", "www.x.com"),
+    ("url", "https://www.x.com/", "www.x.com"),
     ("url", "https://X.com:443/a/", "x.com/a"),
     ("url", "https://x.com./a", "https://x.com/a"),
     ("account", "GB29 NWBK 6016 1331 9268 19", "GB29NWBK60161331926819"),
@@ -48,6 +48,7 @@ NO_VALUE = [
             "ann@gmail\u0325.com",
             "kunde@sparka\u00dfe.de",
             "<ann@acme.com",
+            "Ann <ann@acme.com>",
         )
     ],
     *[
