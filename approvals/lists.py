@@ -63,7 +63,7 @@ def events_table(events: Iterable[Event]) -> Table:
         column.no_wrap = True
     for event in events:
         at = to_the_second(event.at)[_MINUTE].replace("T", " ")
-        subject = safe(event.subject[:SHORT_ID])
+        subject = safe(event.subject.removeprefix("task:")[:SHORT_ID])
         table.add_row(Text(str(event.seq)), Text(at), safe(event.kind), subject, safe(_summary(event)))
     return table
 

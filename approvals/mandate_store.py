@@ -42,15 +42,19 @@ Entries = list[MandateEntry]
 class Mandates:
     """The mandates of one tenant in one store. Safe to use from several threads and processes at once."""
 
-    def __init__(self, store: Store, clock: Clock, *, tenant: str = "") -> None:
-        """Use ``tenant`` to tell apart the gateways that share a store; one never sees another's mandates."""
+    def __init__(self, store: Store, clock: Clock, *, tenant: str = "", without: str = "") -> None:
+        """Use ``tenant`` to tell apart the gateways that share a store; one never sees another's mandates.
+
+        What the proposal ``without`` has used never counts.
+        """
+        self._without = without
         self._store = store
         self._clock = clock
         self._tenant = tenant
 
-    def as_of(self, moment: int) -> Mandates:
-        """Return the same mandates as they stood at a moment, to decide a recorded call again."""
-        return Mandates(self._store, lambda: moment, tenant=self._tenant)
+    def as_of(self, moment: int, without: str) -> Mandates:
+        """Return the same mandates as they stood when a call was recorded, to decide it again."""
+        return Mandates(self._store, lambda: moment, tenant=self._tenant, without=without)
 
     def grant(self, given: Iterable[Mandate], *, thread: str, requester: str, by: str, key: str = "") -> Entries:
         """Grant mandates for ``thread`` and ``requester``, and return how each of them stands.
@@ -145,7 +149,7 @@ class Mandates:
         """
         now = self._clock()
         with self._store.read() as connection:
-            found = _entries(connection, self._tenant, thread, without=without, at=now)
+            found = _entries(connection, self._tenant, thread, without=without or self._without, at=now)
             good = [
                 item for item in found if item.requester == requester and item.granted_at <= now and item.holds(now)
             ]

@@ -159,7 +159,8 @@ class Mandate:
         what = f"`{self.tool}`" if self.tool else f"any tool that does `{self.effect}`"
         limits = [f"{self.max_calls} call{'s' if self.max_calls > 1 else ''}"]
         if self.per_call is not None:
-            limits.append(f"up to {_plain(self.per_call)} each and {_plain(self.total)} together")
+            once = f"up to {_plain(self.per_call)}"
+            limits.append(once if self.max_calls == 1 else f"{once} each and {_plain(self.total)} together")
         limits += [f"{name} only {' or '.join(allowed)}" for name, allowed in self.values]
         limits += [f"only at {', '.join(self.hosts)}"] if self.hosts else []
         asks = f"; it may ask for: {self.delegates}" if self.delegates else ""

@@ -45,14 +45,16 @@ class Results:
         known = args if isinstance(args, dict) else {}
         self._calls.setdefault(source_of(str(tool), str(call)), (str(tool), str(server), str(call), known))
 
-    def reads(self, rows: Sequence[Proposal]) -> Reads:
-        """Return the reads and everything that was passed, in the order of the record."""
+    def reads(self, rows: Sequence[Proposal], *, whole: bool = True) -> Reads:
+        """Return the reads in the order of the record; ``whole``, and everything that was passed to tools."""
         ended = {row.call_id: row.updated_at for row in rows}
         found = {
             source: Read(tool, server, args, ended.get(call, sys.maxsize))
             for source, (tool, server, call, args) in self._calls.items()
         }
-        return Reads(found, [(row.created_at, row.args()) for row in rows if row.state in USED])
+        passed: list[tuple[int, Mapping[str, JSON]]] = []
+        passed += [(row.created_at, row.args()) for row in rows if whole and row.state in USED]
+        return Reads(found, passed)
 
 
 def mandates_of(queue: Queue, thread: str, requester: str, own: Proposal | None) -> list[MandateEntry]:

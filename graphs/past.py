@@ -62,7 +62,7 @@ class _PastQueue(Queue):
     def __init__(self, queue: Queue, row: Proposal, earlier: Iterable[Proposal]) -> None:
         super().__init__(queue.store, queue.clock)
         self._row, self._earlier = row, list(earlier)
-        self.mandates = queue.mandates.as_of(row.created_at)
+        self.mandates = queue.mandates.as_of(row.created_at, row.id)
         self.decision: Decision | None = None
 
     def list(self, states: Iterable[State] | None = None, *, thread: str = "") -> list[Proposal]:  # noqa: ARG002

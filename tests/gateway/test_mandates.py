@@ -24,6 +24,7 @@ from checkvalve.gateway.http_runs import NewMandate
 from checkvalve.gateway.http_tokens import ApiTokens
 from checkvalve.gateway.pipelines import open_pipeline
 from checkvalve.gateway.settings import Settings
+from checkvalve.graphs.past import decide_again
 from checkvalve.graphs.session import Call
 from tests.approvals.made import people
 from tests.gateway.world import World
@@ -78,7 +79,7 @@ def test_granting_takes_a_credential_and_says_what_was_granted(run: Run, place: 
     assert code == 0
     assert "in force until" in out
     assert "for nora in thread t" in out
-    assert "read_mail may fill amount, target of `pay` (1 call; up to 100 each and 100 together)" in out
+    assert "read_mail may fill amount, target of `pay` (1 call; up to 100)" in out
     assert "used: 0 of 1 calls, 0 of 100; granted by reviewer:boss" in out
     with place.open() as gateway:
         assert gateway.queue.mandates.in_force("t", "nora")[0].mandate.per_call == 100
@@ -109,7 +110,7 @@ def test_the_mandate_that_a_question_offers_is_shown_and_granted(run: Run, place
         waiting = asked(gateway)
     shown = " ".join(run("approvals", "show", waiting)[1].replace("\u2502", " ").split())
     assert "A mandate for the source would have made the question unnecessary" in shown
-    assert "lookup(name=Joe) may fill amount, target of `pay` (1 call; up to 60 each and 60 together)" in shown
+    assert "lookup(name=Joe) may fill amount, target of `pay` (1 call; up to 60)" in shown
     assert f"checkvalve mandates grant --offered {waiting[:8]}" in shown
     code, out, _ = run("mandates", "grant", "--offered", waiting[:8], "--token-file", token)
     assert (code, "for nora in thread t" in out) == (0, True)
@@ -309,6 +310,17 @@ def test_a_body_that_is_no_mandate_is_a_problem_that_repeats_nothing(
     assert found.headers["content-type"] == "application/problem+json"
     assert not [value for value in map(str, changed.values()) if value in found.text and value != "[]"]
     assert gateway.queue.mandates.list() == []
+
+
+def test_a_replay_sees_a_mandate_as_it_stood_then(place: World) -> None:
+    with place.open() as gateway:
+        session = gateway.session("t", "nora")
+        session.grant([Mandate("lookup(name=Joe)", "pay", ("target", "amount"), 100)])
+        row = gateway.queue.get(asked(gateway))
+        assert row.verdict_name == "allow"
+        gateway.queue.mandates.take_back(gateway.queue.mandates.list()[0].id, by="reviewer:boss")
+        assert decide_again(gateway.services, row, gateway.queue.list()).verdict.name == "allow"
+        assert session.propose(Call("pay", {"to": IBAN, "amount": 60}, "c3")).verdict_name == "review"
 
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "mandates.md").read_text(encoding="utf-8")
