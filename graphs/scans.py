@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from checkvalve.approvals.decide import Decision
-from checkvalve.approvals.detectors import Detector
+from checkvalve.approvals.detectors import BUILT_IN, Detector
 from checkvalve.approvals.flagged import FlaggedContent, with_scans
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.filters.fields import source_of
@@ -45,9 +45,10 @@ class Scans:
         named = {str(code) for code in codes} if isinstance(codes, list) else set()
         self._codes[source] = tuple(sorted(named | set(self._codes.get(source, ()))))
 
-    def detectors(self) -> Sequence[Detector]:
-        """Return the detector that makes calls with flagged content wait; none in mode ``report``."""
-        return (FlaggedContent(self._codes, self._manifest),) if self._inbound.mode == "on" and self._codes else ()
+    def detectors(self, *others: Detector) -> tuple[Detector, ...]:
+        """Return all detectors of a session; calls with flagged content wait unless the mode is ``report``."""
+        ours = (FlaggedContent(self._codes, self._manifest),) if self._inbound.mode == "on" and self._codes else ()
+        return (*BUILT_IN, *others, *ours)
 
     def beside(self, decision: Decision) -> Decision:
         """Return ``decision`` with the codes beside the origins that they belong to."""

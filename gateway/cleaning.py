@@ -1,0 +1,63 @@
+"""What a model is shown of a tool's result: its messages with what hides in them taken out, everything else as it was.
+
+Guarantees: a copy is changed and never the result itself, which attribution and the record work on; the shape stays:
+text stays text, a block keeps its other fields, and what is no text is handed on as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.messages import ToolMessage
+from langgraph.types import Command
+
+from checkvalve.gateway.handover import ToolResult
+from checkvalve.graphs.inbound import Inbound
+
+
+def cleaned(result: ToolResult, inbound: Inbound) -> ToolResult:
+    """Return ``result`` as a model is shown it; the same object when nothing has to change."""
+    if inbound.mode != "on":
+        return result
+    shown: ToolResult = _shown(result, inbound)
+    return shown
+
+
+def _shown(value: Any, inbound: Inbound) -> Any:
+    match value:
+        case ToolMessage():
+            content = _content(value.content, inbound)
+            return value if content == value.content else value.model_copy(update={"content": content})
+        case Command(update=Mapping() as update):
+            found = {name: _shown(item, inbound) for name, item in update.items()}
+            same = all(found[name] is item for name, item in update.items())
+            return value if same else Command(graph=value.graph, update=found, resume=value.resume, goto=value.goto)
+        case list() | tuple():
+            items = [_shown(item, inbound) for item in value]
+            same = all(new is old for new, old in zip(items, value, strict=True))
+            return value if same else type(value)(items)
+        case _:
+            return value
+
+
+def _content(content: str | list[Any], inbound: Inbound) -> str | list[Any]:
+    if isinstance(content, str):
+        return _text(content, inbound)
+    return [_block(block, inbound) for block in content]
+
+
+def _block(block: Any, inbound: Inbound) -> Any:
+    match block:
+        case str():
+            return _text(block, inbound)
+        case {"type": "text", "text": str(text), **rest}:
+            return {**rest, "type": "text", "text": _text(text, inbound)}
+        case {"type": "json", "json": value, **rest}:
+            return {**rest, "type": "json", "json": inbound.shown(value)}
+        case _:
+            return block
+
+
+def _text(text: str, inbound: Inbound) -> str:
+    return str(inbound.shown(text))

@@ -1,0 +1,24 @@
+"""What the gateway may be told about the inbound filters; these are settings like all others."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+
+class InboundSettings(BaseModel):
+    """The settings of what is done with content that enters."""
+
+    inbound_filter: Literal["on", "report", "off"] = Field(
+        "on", description="what enters: on scans, cleans and asks; report scans and tells; off does not scan"
+    )
+    inbound_withhold: Literal["never", "high", "medium"] = Field(
+        "never", description="from which weight of a finding on content is withheld, not only cleaned"
+    )
+    inbound_seconds: float = Field(
+        0.25, gt=0, le=60, allow_inf_nan=False, description="seconds to scan one item; what is left then is unscanned"
+    )
+    inbound_detectors: str = Field(
+        "", description="detectors of other packages to load, by entry point, with commas between them"
+    )
