@@ -19,11 +19,15 @@ from checkvalve.approvals.policy import Policy, load_policy
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.toolspec import Manifest
+from checkvalve.filters.outbound.rules import OutboundRules
 from checkvalve.gateway.errors import SettingsError
+from checkvalve.gateway.inbound import inbound_of
 from checkvalve.gateway.logs import configure_logs, get_logger
+from checkvalve.gateway.outbound import outbound_rules
 from checkvalve.gateway.places import own_files, refuse_agent_folder
 from checkvalve.gateway.sandboxes import sandbox_of
 from checkvalve.gateway.settings import LoadedSettings, Settings, load_settings, refuse_reviewer_token
+from checkvalve.graphs.inbound import Inbound
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
 
@@ -45,6 +49,8 @@ class Gateway:
     manifest_digest: str
     protected: tuple[str, ...]
     settings_file: Path | None = None
+    inbound: Inbound = field(default_factory=Inbound)
+    outbound: OutboundRules = field(default_factory=OutboundRules, repr=False)
     _sessions: OrderedDict[tuple[str, str], GuardSession] = field(default_factory=OrderedDict, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
@@ -67,6 +73,8 @@ class Gateway:
             protected=self.protected,
             max_questions=self.settings.max_questions,
             sandbox=self.settings.sandbox != "off",
+            inbound=self.inbound,
+            outbound=self.outbound,
         )
 
     def session(self, thread: str, requester: str = "") -> GuardSession:
@@ -144,6 +152,8 @@ def build(
         manifest_digest=manifest_digest(manifest),
         protected=_own_paths(settings, settings_file),
         settings_file=settings_file,
+        inbound=inbound_of(settings),
+        outbound=outbound_rules(settings),
     )
     _announce(gateway)
     _recover(gateway)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -25,6 +26,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from checkvalve.approvals.mandates import Mandate
+from checkvalve.gateway.answers import Answers, aunstreamed, unstreamed
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.conversation import UserWords, messages_in, thread_of
 from checkvalve.gateway.errors import GatewayError, MissingExtraError
@@ -75,6 +77,7 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             requester=requester,
             mandates=mandates,
         )
+        self._answers = Answers(gateway.services)
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Take in what the host has invoked the agent with: only here may a plain human turn be the user's words."""
@@ -99,10 +102,12 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any] | AIMessage:
-        """Refuse tools that would run at the model provider, and take in what the model is about to read."""
+        """Refuse tools that would run at the model provider, take in what the model reads, and clean what it says."""
         self._refuse_hosted(request)
         self._take_in(_read_by_model(request), request.runtime)
-        return handler(request)
+        if self._gate.gateway.observing:
+            return self._cleaned(handler(request), request)
+        return self._cleaned(unstreamed(lambda: handler(request)), request)
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -110,7 +115,16 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """Do what :meth:`wrap_model_call` does."""
         self._refuse_hosted(request)
         await asyncio.to_thread(self._take_in, _read_by_model(request), request.runtime)
-        return await handler(request)
+        observing = self._gate.gateway.observing
+        response = await (handler(request) if observing else aunstreamed(lambda: handler(request)))
+        return await asyncio.to_thread(self._cleaned, response, request)
+
+    def _cleaned(self, response: ModelResponse[Any], request: ModelRequest[Any]) -> ModelResponse[Any]:
+        """Return what a model said without what may not leave."""
+        info = request.runtime.execution_info
+        thread = thread_of(info.thread_id if info else None, messages_in(request.state))
+        session = self._gate.conversation.session(thread) if thread else None
+        return replace(response, result=self._answers.cleaned(response.result, session))
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]

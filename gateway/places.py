@@ -71,6 +71,7 @@ def own_files(settings: Settings, file: Path | None) -> dict[str, Path]:
         "database": database,
         "runs": checkpoints or (database and database.with_name("runs.db")),
         "file of API tokens": settings.api_tokens or (database and database.with_name("api-tokens.json")),
+        "file of values that never leave": settings.outbound_values,
         "tools": Path(tools[1]) if tools else None,
         **{name: Path(match[2]) if match else None for name, match in models.items()},
     }

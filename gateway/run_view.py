@@ -21,6 +21,7 @@ from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.render import neutralise
 from checkvalve.graphs.events import (
     Answered,
+    Cleaned,
     Decided,
     Event,
     Executed,
@@ -132,6 +133,8 @@ class RunView:
                 return "executed", _STYLES.get(event.state, ""), event.tool, event.state, "taking in the result"
             case Answered():
                 return "answered", _GOOD, "", f"record {event.approval[:_ID]}", "done"
+            case Cleaned():
+                return "cleaned", _ASK, "the answer", f"taken out: {event.codes}", "the gate decides"
             case Stopped():
                 return "stopped", _BAD, "", event.code, "done"
             case _:

@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import ConfigDict, Field, ValidationError
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from checkvalve.gateway.errors import SettingsError
+from checkvalve.gateway.filter_settings import InboundSettings
 from checkvalve.gateway.places import MODEL_FILE, TOOLS_FILE, refuse_agent_folder
+from checkvalve.gateway.settings_problems import remedy, said
 
 PREFIX: Final = "CHECKVALVE_"
 CONFIG_VARIABLE: Final = "CHECKVALVE_CONFIG"
@@ -30,15 +31,14 @@ REVIEWER_VARIABLE: Final = "CHECKVALVE_REVIEWER_TOKEN"
 RESERVED: Final = frozenset({CONFIG_VARIABLE, REVIEWER_VARIABLE})
 """Variables that are not settings: where the file is, and the credential of a reviewer, which no object may hold."""
 
-_PATHS: Final = frozenset({"manifest", "policy", "agent_workdir", "api_tokens", "sandbox_work"})
+_PATHS: Final = frozenset({"manifest", "policy", "agent_workdir", "api_tokens", "sandbox_work", "outbound_values"})
 _URLS: Final = frozenset({"database_url", "checkpoint_url"})
 
 MAX_FILE_BYTES: Final = 262_144  # a settings file is a page; anything larger is a mistake or an attack
 DAY: Final = 86_400
-_SHOWN: Final = 60  # characters of a wrong value: enough to find it again
 
 
-class Settings(BaseModel):
+class Settings(InboundSettings):
     """Every setting of the gateway, checked and frozen."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -85,6 +85,14 @@ class Settings(BaseModel):
     sandbox_processes: int = Field(128, ge=1, le=65_536, description="its processes and threads at a time")
     sandbox_disk: int = Field(1024, ge=1, le=1_048_576, description="MiB that it may add to its work folder")
     sandbox_output: int = Field(64, ge=1, le=65_536, description="KiB of output that are kept, and of errors")
+    # what leaves: answers, and the content of calls
+    outbound_links: Literal["named", "sources"] = Field(
+        "named", description="which links stay links: those of the user and of trusted fields, or of every source"
+    )
+    outbound_hosts: str = Field("", description="hosts that may be linked to anyway: a.example, *.b.example")
+    outbound_images: str = Field("", description="hosts that clients may load pictures from by themselves")
+    outbound_values: Path | None = Field(None, description="a file of values that never leave, one on each line")
+    outbound_mask: str = Field("", description="personal data that never leaves: email, phone, card, iban, ...")
     # the HTTP API: `checkvalve serve`
     host: str = Field(
         "127.0.0.1", min_length=1, max_length=253, description="the address `checkvalve serve` listens on"
@@ -273,23 +281,4 @@ def _validate(values: dict[str, object], origins: Mapping[str, str], file: Path 
         name = str(first["loc"][0]) if first["loc"] else "settings"
         place = origins.get(name, "file")
         where = f"{file}: {name}" if place == "file" else place
-        raise SettingsError(f"{where}: {_said(first)}", _remedy(first)) from error
-
-
-def _said(problem: ErrorDetails) -> str:
-    """Say in words what is wrong with a value; one of a closed list is named with the list."""
-    if problem["type"] == "literal_error":
-        given = f"{problem['input']!r}"[:_SHOWN]
-        return f"{given} is not one of {', '.join(_allowed(problem))}"
-    return problem["msg"].removeprefix("Value error, ").replace("Input should be", "this should be")
-
-
-def _remedy(problem: ErrorDetails) -> str:
-    if problem["type"] != "literal_error":
-        return "`checkvalve config show` lists every setting"
-    close = difflib.get_close_matches(str(problem["input"]).lower(), _allowed(problem), n=1, cutoff=0.0)
-    return f"did you mean {close[0]}?"
-
-
-def _allowed(problem: ErrorDetails) -> list[str]:
-    return [word.strip("'") for word in problem["ctx"]["expected"].replace(" or ", ", ").split(", ")]
+        raise SettingsError(f"{where}: {said(first)}", remedy(first)) from error

@@ -1,8 +1,10 @@
 """The node ``answer``: the last text is an action too, decided over what it says once the references are put in.
 
-1. Put the references into the template. 2. Decide and record the text as a call of the built-in tool ``answer``: links
-that the actor composed wait for a person, what would load by itself is denied. 3. Take the grant and record the text as
-handed out. The text is in the record; the state names it by id.
+1. Put the references into the template. 2. Take out what never leaves: registered values, keys, text of the
+instructions; links that only outsiders wrote can be read and not clicked. A text that has to be withheld goes back as a
+code. 3. Decide and record the text as a call of the built-in tool ``answer``: links that the actor composed wait for a
+person, what would load by itself is denied. 4. Take the grant and record the text as handed out. The text is in the
+record; the state names it by id, and a later visit takes it from there.
 """
 
 from __future__ import annotations
@@ -13,14 +15,16 @@ from checkvalve.approvals.decide import ANSWER
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.verdicts import Verdict
 from checkvalve.filters.errors import HostileInputError
+from checkvalve.filters.outcomes import ContentOutcome
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.calls import Call
 from checkvalve.graphs.codes import BY_STATE, REMEDIES
 from checkvalve.graphs.desk import Desk, agent_of, full_name, thread_of
 from checkvalve.graphs.errors import CodedError
-from checkvalve.graphs.events import Answered, Decided, emit
+from checkvalve.graphs.events import Answered, Cleaned, Decided, emit
 from checkvalve.graphs.expansion import expand_text
 from checkvalve.graphs.gate import pause, require_own, settle
+from checkvalve.graphs.outgoing import scan_leaving
 from checkvalve.graphs.state import JsonObject, PipelineState, observed, refused
 
 TEXT: Final = "text"
@@ -48,14 +52,36 @@ class AnswerNode:
         return self._hand_out(state, item, call) if item["status"] == "ready" else {"answer": {}, "log": told}
 
     def _call(self, state: PipelineState, item: JsonObject) -> Call:
-        """Do step 1."""
-        text = expand_text(str(item[TEXT]), self._desk.book(state), max_chars=self._desk.limits.max_answer)
+        """Do steps 1 and 2; of an answer that is recorded, return what was recorded."""
+        text = self._recorded(item) or self._cleaned(
+            state, expand_text(str(item[TEXT]), self._desk.book(state), max_chars=self._desk.limits.max_answer)
+        )
         turn = f"t{state.get('turns', 0)}"
         identity = f"{full_name(state, item['call'])}@{turn}"
         return Call(ANSWER.name, {TEXT: text}, identity, turn=full_name(state, turn))
 
+    def _recorded(self, item: JsonObject) -> str:
+        return str(self._desk.services.queue.get(item["approval"]).args()[TEXT]) if "approval" in item else ""
+
+    def _cleaned(self, state: PipelineState, text: str) -> str:
+        """Do step 2.
+
+        Raises:
+            CodedError: the text is withheld as a whole.
+        """
+        services = self._desk.services
+        if services.mode == "observe":
+            return text
+        session = self._desk.thread(state).session
+        scanned = scan_leaving(text, session, services, decided=True)
+        if scanned.outcome is ContentOutcome.WITHHOLD:
+            raise CodedError("answer_withheld")
+        if scanned.outcome is ContentOutcome.SANITISE:
+            emit(Cleaned(thread_of(state), agent_of(state), codes=", ".join(scanned.codes)))
+        return scanned.text
+
     def _settled(self, state: PipelineState, item: JsonObject, call: Call) -> list[JsonObject]:
-        """Do step 2; a pause comes on a visit of its own, so that nothing is decided twice."""
+        """Do step 3; a pause comes on a visit of its own, so that nothing is decided twice."""
         if "approval" not in item:
             proposal = self._desk.thread(state).session.propose(call)
             verdict, rule = proposal.verdict_name, proposal.rule
@@ -68,7 +94,7 @@ class AnswerNode:
         return settle(item, proposal)
 
     def _hand_out(self, state: PipelineState, item: JsonObject, call: Call) -> PipelineState:
-        """Do step 3."""
+        """Do step 4."""
         executor = self._desk.services.executor
         if self._desk.services.queue.get(item["approval"]).state is State.EXECUTING:
             executor.recover()

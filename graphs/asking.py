@@ -21,6 +21,7 @@ from checkvalve.graphs.contents import Place
 from checkvalve.graphs.desk import Desk, agent_of, full_name, thread_of, turn_of
 from checkvalve.graphs.errors import CodedError
 from checkvalve.graphs.events import Extracted, ReaderAsked, emit
+from checkvalve.graphs.labelling import verified_values
 from checkvalve.graphs.reader import Asking, ReaderModel, aask, ask
 from checkvalve.graphs.references import Book
 from checkvalve.graphs.schemas import ReadSchema, parse_schema
@@ -173,8 +174,10 @@ class ReaderNode:
             for _, found in visit.book.everything(entry):
                 readers = readers.meet(found.readers)
         session, turn = self._desk.thread(visit.state).session, turn_of(visit.state)
-        ids = {item.of: session.verified_values(_kind(item.of), turn) for item in schema.fields.values() if item.of}
-        values = [visit.book.value(entry) for entry in entries]
+        wanted = {item.of for item in schema.fields.values() if item.of}
+        ids = session.look(turn, lambda index, _: {of: verified_values(index, _kind(of)) for of in wanted})
+        inbound = self._desk.services.inbound
+        values = [inbound.shown(visit.book.value(entry)) for entry in entries]
         asking = Asking(schema, values, ids, self._desk.id_patterns, self._desk.limits)
         hidden = any(entry.hidden for entry in entries)
         return _Question(call, asking, sources.pop(), readers, hidden)

@@ -40,6 +40,7 @@ REMEDIES: Final = {
     "too_many_calls": "make fewer calls in one turn",
     "answer_alone": "answer in a turn of its own, after the results of the calls",
     "empty_answer": "answer with a text",
+    "answer_withheld": "answer without text of the instructions, in less text",
     "hostile_input": "give well-formed arguments of reasonable size",
     "max_turns": "the task has used up its turns",
     "max_calls": "the task has used up its calls",

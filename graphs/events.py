@@ -114,6 +114,14 @@ class Answered(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Cleaned(Event):
+    """Something was taken out of an answer before it was decided; ``codes`` say why, with commas between them."""
+
+    kind: ClassVar[str] = "cleaned"
+    codes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped(Event):
     """The run ended without an answer."""
 
@@ -134,6 +142,7 @@ _KINDS = {
         Waiting,
         Executed,
         Answered,
+        Cleaned,
         Stopped,
     )
 }

@@ -1,9 +1,10 @@
-"""The label that a thing carries as a whole when it enters a session."""
+"""The label that a thing carries as a whole when it enters a session, and the values whose labels are good."""
 
 from __future__ import annotations
 
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.toolspec import Manifest, ToolSpec
+from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import UNKNOWN, Authority, Label, Readers, Source, Trust, join, user_label
 
 
@@ -21,4 +22,10 @@ def speaker(authority: Authority, uri: str) -> Label:
     return Label(Trust.AUTHORITATIVE, Authority.SYSTEM, Readers.everyone(), frozenset({Source("system", uri)}))
 
 
-__all__ = ["label_of", "speaker"]
+def verified_values(index: AttributionIndex, kind: str) -> frozenset[str]:
+    """Return every value of this kind that stands in a field which outsiders cannot write."""
+    found = (field for field in index.content_fields() if field.kind == kind and not field.echo)
+    return frozenset(field.text for field in found if field.trust >= Trust.VERIFIED)
+
+
+__all__ = ["label_of", "speaker", "verified_values"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from checkvalve.approvals.content import SqlContentStore
@@ -11,6 +11,8 @@ from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.policy import Policy
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.toolspec import Manifest
+from checkvalve.filters.outbound.rules import OutboundRules
+from checkvalve.graphs.inbound import Inbound
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,8 @@ class Services:
 
     ``protected`` are the gateway's own paths and hosts, which no tool may touch. In mode ``observe`` everything is
     decided and recorded, and nothing is stopped. ``sandbox`` says that one is configured for tools that run code.
-    ``max_questions`` is how many questions one task may put to people before it is paused.
+    ``max_questions`` is how many questions one task may put to people before it is paused; ``outbound`` is what may
+    not leave in answers and in the content of calls, and ``inbound`` looks at what enters.
     """
 
     manifest: Manifest
@@ -32,3 +35,5 @@ class Services:
     protected: tuple[str, ...] = ()
     sandbox: bool = False
     max_questions: int = MAX_QUESTIONS
+    outbound: OutboundRules = field(default_factory=OutboundRules)
+    inbound: Inbound = field(default_factory=Inbound)

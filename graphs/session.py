@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
+from typing import TypeVar
 
 from checkvalve.approvals.decide import Decision, DecisionContext, decide
 from checkvalve.approvals.errors import MandateSpentError
 from checkvalve.approvals.facts import field_rules
+from checkvalve.approvals.leaving import Leaving
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.requests import ActionRequest
@@ -28,7 +30,10 @@ from checkvalve.graphs import given
 from checkvalve.graphs.calls import EXTRACTION, Call, refusal, turn_suffix
 from checkvalve.graphs.labelling import label_of, speaker
 from checkvalve.graphs.readings import MAX_CHUNK, checked_arguments, chunks, clean, readable
+from checkvalve.graphs.scans import SCAN, Scans
 from checkvalve.graphs.services import Services
+
+_Seen = TypeVar("_Seen")
 
 
 class GuardSession:
@@ -49,6 +54,7 @@ class GuardSession:
         self._delivered: set[str] = set()
         self._written: set[str] = set()  # the sources that are answers of a model
         self._results = given.Results()
+        self._scans = Scans(services.inbound, services.manifest)
         self._granted: set[Mandate] = set()
 
     def grant(self, mandates: Iterable[Mandate]) -> None:
@@ -98,16 +104,20 @@ class GuardSession:
 
     def load(self, turn: str) -> None:
         """Take in what other processes have stored, without the results of ``turn``."""
+        self.look(turn, lambda *_: None)
+
+    def look(self, turn: str, at: Callable[[AttributionIndex, Collection[str]], _Seen]) -> _Seen:
+        """Return what ``at`` makes of all that was taken in before ``turn``, and of the sources that models wrote."""
         with self._lock:
             self._refresh(turn)
+            return at(self._index, self._written)
 
     def result(self, call: Call, value: object, *, key: str, declared: bool = True, written: bool = False) -> None:
         """Take in what a call returned, one value at a time.
 
         Args:
             call: the call that was made, with the arguments that ran.
-            value: text or JSON. Text that is one JSON object or array is read as that, unless the manifest says that
-                the result as a whole is text.
+            value: text or JSON; text that is one object or array is read as that, unless the manifest calls it text.
             key: names this value in the thread; the same key and value are taken in once.
             declared: false for a result that did not come through the gateway: no field of it is trusted.
             written: true for a result that a model wrote: it is content, and no source of links.
@@ -125,6 +135,8 @@ class GuardSession:
                 **({"written": True} if written else {}),
             }
             self._store(f"{key}/{number}", "result", item, label_of(spec, self._services.manifest))
+            if (found := self._scans.look(call, part)) is not None:
+                self._store(f"{SCAN}:{key}/{number}", SCAN, found, CLEAN)
 
     def extraction(self, key: str, values: JSON, source: str, readers: Readers) -> None:
         """Take in what the reader made of content from ``source``: untrusted, and for the readers of that content."""
@@ -173,16 +185,7 @@ class GuardSession:
 
     def held(self, field: Field, turn: str) -> Field:
         """Return a stored field with what the whole session knows of it; see :meth:`AttributionIndex.held`."""
-        with self._lock:
-            self._refresh(turn)
-            return self._index.held(field)
-
-    def verified_values(self, kind: str, turn: str) -> frozenset[str]:
-        """Return every value of this kind that stands in a field which outsiders cannot write, before ``turn``."""
-        with self._lock:
-            self._refresh(turn)
-            found = (field for field in self._index.content_fields() if field.kind == kind and not field.echo)
-            return frozenset(field.text for field in found if field.trust >= Trust.VERIFIED)
+        return self.look(turn, lambda index, _: index.held(field))
 
     def revalidation(self, call: Call) -> Callable[[], Verdict]:
         """Return the check to run right before the effect: the same decision, over what is known then."""
@@ -214,6 +217,7 @@ class GuardSession:
         listed = services.queue.list(thread=self.thread)
         rows = [row for row in listed if row.call_id != call.id]
         own = next((row for row in listed if (row.call_id, row.digest) == (call.id, request.digest)), None)
+        mandates = given.mandates_of(services.queue, self.thread, self._requester, own)
         context = DecisionContext(
             manifest=services.manifest,
             policy=services.policy,
@@ -221,8 +225,8 @@ class GuardSession:
             profile=services.profile,
             endorsements=services.queue.endorsements(self.thread),
             requester=self._requester,
-            mandates=given.mandates_of(services.queue, self.thread, self._requester, own),
-            reads=self._results.reads(rows),
+            mandates=mandates,
+            reads=self._results.reads(rows, whole=bool(mandates)),
             calls_so_far=Counter(given.tools_used(rows)),
             done=frozenset(given.effects(rows, services.manifest)),
             questions_so_far=sum(row.verdict_name == "review" for row in rows),
@@ -233,8 +237,9 @@ class GuardSession:
             isolated=self._isolated,
             written=self._written,
             sandbox=services.sandbox and call.sandboxed,
+            detectors=self._scans.detectors(Leaving(services.outbound, services.manifest, self._index)),
         )
-        return decide(request, context)
+        return self._scans.beside(decide(request, context))
 
     def _words(self, text: str, authority: Authority, key: str, uri: str) -> None:
         if key in self._known:
@@ -274,25 +279,22 @@ class GuardSession:
         if kind == "words":
             authority = Authority[str(value["authority"])]
             self._index.add_words(str(value["text"]), authority=authority, uri=str(value["uri"]), message=True)
+        elif kind == SCAN:
+            self._scans.note(value)
         elif kind == "delivered":
             self._delivered.add(str(value["mark"]))
         elif kind == "extraction":
             rules = [FieldRule("**", readers=label.readers)]
             self._index.add_result(value["value"], tool=EXTRACTION, call=key, args={}, rules=rules)
         elif kind == "result":
-            manifest = self._services.manifest
-            spec = manifest.find(str(value["tool"]), str(value["server"])) if value["declared"] else None
-            args = value["args"]
+            manifest, tool, call = self._services.manifest, str(value["tool"]), str(value["call"])
+            spec = manifest.find(tool, str(value["server"])) if value["declared"] else None
+            args = value["args"] if isinstance(value["args"], dict) else {}
             self._results.note(value)
             if value.get("written"):
-                self._written.add(source_of(str(value["tool"]), str(value["call"])))
-            self._index.add_result(
-                value["value"],
-                tool=str(value["tool"]),
-                call=str(value["call"]),
-                args=args if isinstance(args, dict) else {},
-                rules=field_rules(spec, manifest) if spec else (),
-            )
+                self._written.add(source_of(tool, call))
+            rules = field_rules(spec, manifest) if spec else ()
+            self._index.add_result(value["value"], tool=tool, call=call, args=args, rules=rules)
 
 
 __all__ = ["EXTRACTION", "Call", "GuardSession", "refusal", "turn_suffix"]

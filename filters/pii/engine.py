@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from copy import copy
 from functools import lru_cache
+from importlib.util import find_spec
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
@@ -136,12 +137,11 @@ def name_analyzer(model: str) -> AnalyzerEngine:
     Raises:
         OSError: there is no such model on this machine; nothing is downloaded.
     """
-    import spacy.util  # noqa: PLC0415 - an extra
     from presidio_analyzer import AnalyzerEngine, RecognizerRegistry  # noqa: PLC0415
     from presidio_analyzer.nlp_engine import NlpEngineProvider  # noqa: PLC0415
     from presidio_analyzer.predefined_recognizers import SpacyRecognizer  # noqa: PLC0415
 
-    if not spacy.util.is_package(model):
+    if find_spec(model) is None:  # else Presidio would try to download it
         raise OSError(f"the spaCy model {model!r} for {NAME!r} is not installed; install the extra `names`")
     models = [{"lang_code": LANGUAGE, "model_name": model}]
     engine = NlpEngineProvider(nlp_configuration={"nlp_engine_name": "spacy", "models": models}).create_engine()

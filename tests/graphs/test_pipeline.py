@@ -306,7 +306,7 @@ def test_an_answer_is_decided_over_its_expanded_text(world: World) -> None:
     )
     result = world.pipeline(actor).start("Read my mail", thread="t")
     assert codes(actor) == ["done", "auto-fetch"]
-    assert result.answer == "The link was https://good.example/a"
+    assert result.answer == "The link was good[.]example/a"  # outsiders wrote it: to be read, not to be clicked
     composed = world.pipeline(scripted(AIMessage("See https://made.example/?q=1")))
     waiting = composed.start("Say something", thread="u")
     assert waiting.status == "waiting"

@@ -1,0 +1,114 @@
+"""What a guarded agent's model says on its way to people: texts are cleaned before anything sees them.
+
+1. The model runs unstreamed: a token that is out cannot be taken back. The whole text appears at once, when it is
+clean, for every way a graph is streamed that reads its state. 2. All text parts of a message are looked at together,
+since they are shown together; a part that is no text is left as it is. 3. A text with findings is replaced by its
+cleaned form, one that is withheld by a coded note. In observe mode nothing is changed, and the log says what would
+have been.
+
+Guarantees: a scan that crashes withholds the text; calls beside a text are not touched, their gate decides on them; the
+shape of a message stays as it was, unless something is taken out of several parts: then they become one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables.config import ensure_config, set_config_context
+from langgraph.constants import TAG_NOSTREAM
+
+from checkvalve.filters.outbound.scan import note, scan_outbound
+from checkvalve.filters.outcomes import ContentOutcome, ScanResult, Status
+from checkvalve.gateway.logs import get_logger
+from checkvalve.graphs.outgoing import scan_leaving
+from checkvalve.graphs.services import Services
+from checkvalve.graphs.session import GuardSession
+
+_Answer = TypeVar("_Answer")
+_FAILED: Final = "scan-failed"
+
+
+def unstreamed(call: Callable[[], _Answer]) -> _Answer:
+    """Run a model's call so that no token of it is streamed by the graph."""
+    with set_config_context(_quiet()) as context:
+        return context.run(call)
+
+
+async def aunstreamed(call: Callable[[], Awaitable[_Answer]]) -> _Answer:
+    """Do what :func:`unstreamed` does, for a call that is awaited."""
+
+    async def awaited() -> _Answer:
+        return await call()
+
+    with set_config_context(_quiet()) as context:
+        return await asyncio.create_task(awaited(), context=context)
+
+
+def _quiet() -> Any:
+    config = ensure_config()
+    return {**config, "tags": [*(config.get("tags") or []), TAG_NOSTREAM]}
+
+
+class Answers:
+    """Cleans the messages of a model. One for each agent."""
+
+    def __init__(self, services: Services) -> None:
+        """Clean by the rules of ``services``."""
+        self._services = services
+
+    def cleaned(self, messages: Sequence[BaseMessage], session: GuardSession | None) -> list[BaseMessage]:
+        """Return ``messages`` with what may not leave taken out of the model's texts."""
+        return [self._message(item, session) if isinstance(item, AIMessage) else item for item in messages]
+
+    def _message(self, message: AIMessage, session: GuardSession | None) -> AIMessage:
+        text = "".join(_texts(message.content))
+        if not text:
+            return message
+        scanned = self._scanned(text, session)
+        if scanned.outcome is ContentOutcome.PASS:
+            return message
+        observing = self._services.mode == "observe"
+        said = "OBSERVE MODE: a text leaves that would have been cleaned" if observing else "answer.cleaned"
+        get_logger().warning(said, outcome=scanned.outcome.value, codes=", ".join(scanned.codes), reason=scanned.reason)
+        return message if observing else message.model_copy(update={"content": _with(message.content, scanned.text)})
+
+    def _scanned(self, text: str, session: GuardSession | None) -> ScanResult:
+        try:
+            if session is None:
+                return scan_outbound(text, self._services.outbound)
+            return scan_leaving(text, session, self._services)
+        except Exception as error:  # noqa: BLE001  # what could not be looked at does not leave
+            get_logger().error("gate.failed", error=type(error).__name__, remedy=getattr(error, "remedy", ""))
+            return ScanResult(Status.UNSCANNED, ContentOutcome.WITHHOLD, note(_FAILED), reason=_FAILED)
+
+
+def _texts(content: str | list[Any]) -> list[str]:
+    """Return the text of every part of a message that is text."""
+    if isinstance(content, str):
+        return [content]
+    return [part if isinstance(part, str) else part["text"] for part in content if _is_text(part)]
+
+
+def _is_text(part: object) -> bool:
+    return isinstance(part, str) or (
+        isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
+    )
+
+
+def _with(content: str | list[Any], text: str) -> str | list[Any]:
+    """Return ``content`` with ``text`` in the place of all its text parts."""
+    if isinstance(content, str):
+        return text
+    first = next(place for place, part in enumerate(content) if _is_text(part))
+    kept = [text if isinstance(content[first], str) else {"type": "text", "text": text}]
+    return [
+        item
+        for place, part in enumerate(content)
+        for item in (kept if place == first else [] if _is_text(part) else [part])
+    ]
+
+
+__all__ = ["Answers", "aunstreamed", "unstreamed"]
