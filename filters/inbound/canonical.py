@@ -48,10 +48,10 @@ _FEW: Final = 40  # different characters outside ASCII up to which replacing eac
 
 def fold(char: str) -> str:
     """Return the form of one character: usually one character, none for an invisible one."""
-    if char in "\t\n\r ":
-        return char
     if is_invisible(char):
         return ""
+    if char.isascii():
+        return char.lower()
     text = "".join(FOLD.get(piece, piece) for piece in unicodedata.normalize("NFKC", char)).casefold()
     if any(low <= ord(piece) < high for piece in text for low, high in _DECOMPOSED):
         text = unicodedata.normalize("NFD", text)

@@ -275,8 +275,16 @@ def _patterns(language: str, script: str, rows: dict[str, str]) -> Iterator[tupl
     both = f"(?:{earlier}~{{0,25}}{orders}|{orders}~{{0,20}}{earlier})"
     yield f"override-{language}", 3, f"{ignore}~{{0,45}}{both}|{both}~{{0,40}}{ignore}"
     if "untold" in words:
-        yield f"secrecy-{language}", 2, f"{words['untold']}~{{0,40}}{words['user']}|{words['user']}~{{0,25}}{words['untold']}"
+        yield (
+            f"secrecy-{language}",
+            2,
+            f"{words['untold']}~{{0,40}}{words['user']}|{words['user']}~{{0,25}}{words['untold']}",
+        )
     if "model" in words:
         yield f"address-{language}", 1, words["model"]
     if "show" in words:
-        yield f"prompt-leak-{language}", 3, f"{words['show']}~{{0,30}}{words['prompt']}|{words['prompt']}~{{0,15}}{words['show']}"
+        yield (
+            f"prompt-leak-{language}",
+            3,
+            f"{words['show']}~{{0,30}}{words['prompt']}|{words['prompt']}~{{0,15}}{words['show']}",
+        )
