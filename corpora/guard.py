@@ -15,7 +15,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
 from checkvalve.approvals.decide import ANSWER, Decision, DecisionContext, decide
+from checkvalve.approvals.detectors import BUILT_IN
 from checkvalve.approvals.facts import field_rules
+from checkvalve.approvals.leaving import Leaving, link_origins, rules_in_force
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.reads import Reads
 from checkvalve.approvals.repeats import effect_key
@@ -25,6 +27,8 @@ from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority
+from checkvalve.filters.outbound.judge import Origins
+from checkvalve.filters.outbound.rules import OutboundRules
 
 if TYPE_CHECKING:
     from checkvalve.approvals.endorsements import Endorsement
@@ -196,4 +200,9 @@ class CheckvalveGuard:
             done=frozenset(self._done),
             questions_so_far=self._asked,
             sandbox=True,  # an office whose manifest declares one has it
+            detectors=(*BUILT_IN, Leaving(OutboundRules(), self._manifest, self._index)),
         )
+
+    def leaving(self) -> tuple[OutboundRules, Origins]:
+        """Return what holds for a text that leaves now, and who named a link in it."""
+        return rules_in_force(OutboundRules(), self._manifest, self._index), link_origins(self._index)

@@ -2,8 +2,9 @@
 
 Each side runs in a session of its own: the user's words, what the named source returned (untrusted), what was read
 before, the words of a later turn, and then the one call. What a fixture says of its surroundings is put into a copy of
-the manifest the way a deployer would write it. Calls of the gateway itself are no tool calls: the store's round trip
-is really made, and what the gateway cannot do yet is not run.
+the manifest the way a deployer would write it. An answer goes through the outbound filter first, as it does in front
+of an agent, a streamed one chunk by chunk. Calls of the gateway itself are no tool calls: the store's round trip is
+really made, and what the gateway cannot do yet is not run.
 """
 
 from __future__ import annotations
@@ -21,20 +22,26 @@ from checkvalve.approvals.manifest import load_manifest, manifest_digest
 from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.toolspec import Manifest
+from checkvalve.approvals.verdicts import Allow, Verdict
 from checkvalve.corpora.builtin import GUARDS, make_guards
 from checkvalve.corpora.case_run import By, Session, outcome_of
 from checkvalve.corpora.cases import Call, Reading, Words
 from checkvalve.corpora.errors import CorpusDataError, UnknownCorpusError
+from checkvalve.corpora.guard import CheckvalveGuard
 from checkvalve.corpora.incident_report import NOT_RUN, IncidentReport, SideResult
 from checkvalve.corpora.incidents import Incident, Situation, Surroundings, load_incidents, situation
 from checkvalve.corpora.report import CallRecord, CaseResult
 from checkvalve.corpora.runner import run_units
+from checkvalve.filters.outbound.scan import scan_outbound
+from checkvalve.filters.outbound.stream import OutboundStream
+from checkvalve.filters.outcomes import ContentOutcome, ScanResult
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 """Raised when a fixture or its reading changes, so that numbers of different versions are not compared."""
 
 _ANSWER: Final = "final_answer"
 _STREAMED: Final = "final_answer.stream"
+_SAID: Final = frozenset({_ANSWER, _STREAMED})
 _GATEWAY: Final = "gateway."
 _ROUND_TRIP: Final = "gateway.persist_and_reload"
 _ANYWHERE: Final = "**"
@@ -163,9 +170,35 @@ def _attempt(one: Situation, run: _Run, calls: list[CallRecord], *, first: Situa
     if first is not None:
         session.attempt((_call(first),), "attacker", (_call(first).name,))
     call = _call(one)
+    if one.tool in _SAID and isinstance(session.guard, CheckvalveGuard):
+        scanned = _scanned(one, session.guard)
+        if scanned.outcome is not ContentOutcome.PASS:
+            calls.append(_cleaned(by, scanned, session.guard.propose(call.tool, {"text": scanned.text}).verdict))
+            return False
     ran = session.attempt((call,), by, () if by == "user" else (call.name,))
     calls.extend(session.calls)
     return ran
+
+
+def _scanned(one: Situation, guard: CheckvalveGuard) -> ScanResult:
+    """Return what the outbound filter makes of an answer; one that is streamed goes through it chunk by chunk."""
+    rules, origins = guard.leaving()
+    if one.tool == _ANSWER:
+        return scan_outbound(one.args["text"], rules, origins=origins)
+    stream = OutboundStream(rules, origins)
+    seen = "".join(map(stream.text, one.args["chunks"]))
+    closed = stream.close()
+    if seen + closed.text != closed.result.text and closed.result.outcome is not ContentOutcome.WITHHOLD:
+        raise CorpusDataError(f"fixture {one.incident}: the stream and the whole text differ")
+    return closed.result
+
+
+def _cleaned(by: By, scanned: ScanResult, verdict: Verdict) -> CallRecord:
+    """Return the record of an answer from which something was taken out; what is left is decided as any answer is."""
+    if not isinstance(verdict, Allow):
+        return CallRecord(by, "answer", verdict.name, verdict.rule, "", executed=False, effect=by == "attacker")
+    code = scanned.reason or scanned.codes[0]
+    return CallRecord(by, "answer", scanned.outcome.value, code, "", executed=False, effect=by == "attacker")
 
 
 def _judged(one: Situation, calls: Sequence[CallRecord]) -> SideResult:
@@ -205,7 +238,7 @@ def _named(tool: str) -> tuple[str, str]:
 
 
 def _call(one: Situation) -> Call:
-    """Return the call as a guard sees it. A final answer is the built-in ``answer``; a stream is judged as a whole."""
+    """Return the call as a guard sees it. A final answer is the built-in ``answer``, streamed or not."""
     if one.tool == _ANSWER:
         return Call(tool="answer", args=dict(one.args), expect=("allow",))
     if one.tool == _STREAMED:

@@ -23,11 +23,9 @@ Expected: TypeAlias = Literal["allow", "sanitise", "ask", "withhold", "deny"]
 Capability: TypeAlias = Literal[
     "delegation identity",
     "images",
-    "outbound content rewriting",
     "pinning at load",
     "requester identity",
     "session scope",
-    "streaming",
 ]
 """What the gateway does not have yet and a side of a fixture cannot be judged without."""
 Side: TypeAlias = Literal["attack", "twin"]

@@ -37,8 +37,8 @@ OPEN: dict[str, str] = {
 }
 """Sides whose verdict is not yet the right one, each with the reason. An entry that has become right must go."""
 
-MET = {"A17 attack", "A17 twin", "A32 twin"}
-"""Sides whose verdict is right although they wait: a whole answer is no stream, and a text is no picture."""
+MET = {"A32 twin"}
+"""Sides whose verdict is right although they wait: a text is no picture."""
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +66,33 @@ def test_every_verdict_is_the_one_its_fixture_expects(report: IncidentReport) ->
     assert sorted(set(OPEN) - set(wrong)) == [], "these are right now; take them out of OPEN"
 
 
-def test_no_attack_runs_unless_its_answer_waits_to_be_rewritten(report: IncidentReport) -> None:
-    assert {case.task for case in report.cases if case.outcome == "executed"} == {"A31"}
+def test_no_attack_runs(report: IncidentReport) -> None:
+    assert {case.task for case in report.cases if case.outcome == "executed"} == set()
+
+
+@pytest.mark.claim("C8")
+@pytest.mark.parametrize(
+    ("incident", "code"),
+    [
+        ("A01", "composed-link"),
+        ("A04", "composed-link"),
+        ("A16", "auto-fetch"),
+        ("A17", "auto-fetch"),
+        ("A31", "foreign-link"),
+    ],
+)
+def test_an_answer_that_would_leak_is_cleaned_and_its_twin_is_not_touched(
+    report: IncidentReport, incident: str, code: str
+) -> None:
+    sides = {side.side: side for side in report.sides if side.incident == incident}
+    assert (sides["attack"].verdict, sides["attack"].rule, sides["attack"].state) == ("sanitise", code, "passed")
+    assert (sides["twin"].verdict, sides["twin"].rule) == ("allow", "answer")
+
+
+@pytest.mark.claim("C8")
+def test_a_message_that_adds_to_an_address_of_outsiders_is_refused(report: IncidentReport) -> None:
+    (side,) = [one for one in report.sides if (one.incident, one.side) == ("A40", "attack")]
+    assert (side.verdict, side.rule, side.state) == ("deny", "extended-link", "passed")
 
 
 def test_every_side_is_there_and_what_waits_is_not_counted_as_passed(report: IncidentReport) -> None:
@@ -192,7 +217,7 @@ def test_the_command_names_what_waits_and_what_is_wrong_and_fails_for_the_latter
     target = tmp_path / "report.json"
     result = CliRunner().invoke(cli.app, ["run", "incidents", "--json", str(target)])
     assert result.exit_code == (1 if OPEN else 0)
-    assert "waits for: streaming: A17 attack: expects sanitise, is deny by auto-fetch" in result.stdout
+    assert "waits for: images: A32 attack: expects deny, is " in result.stdout
     for name in OPEN:
         assert f"not the expected verdict: {name}: expects" in result.stdout
     fixtures = json.loads(target.read_text(encoding="utf-8"))["fixtures"]
