@@ -32,7 +32,9 @@ def about_texts() -> str:
     return f"{TEXTS}: the inbound filters over labelled texts, which are not part of the package\n    groups: {found}"
 
 
-def run_texts(console: Console, *, data: Path | None, only: Sequence[str], html: Path | None, json_file: Path | None) -> int:
+def run_texts(
+    console: Console, *, data: Path | None, only: Sequence[str], html: Path | None, json_file: Path | None
+) -> int:
     """Measure, show and write; return the exit code.
 
     Raises:
@@ -63,4 +65,6 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise CorpusDataError(f"{path} cannot be written: {error.strerror}; choose a file in a folder that exists") from error
+        raise CorpusDataError(
+            f"{path} cannot be written: {error.strerror}; choose a file in a folder that exists"
+        ) from error

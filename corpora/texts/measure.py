@@ -60,7 +60,7 @@ class Share:
             "groups": len(self.groups),
             "flagged": round(self.flagged, 4),
             "interval": [round(low, 4), round(high, 4)],
-            **self.statuses,
+            **{"flagged_rows" if name == "flagged" else name: count for name, count in self.statuses.items()},
         }
 
 

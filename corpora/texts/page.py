@@ -59,11 +59,13 @@ def _plot(bars: Iterable[tuple[str, str, Share]]) -> str:
     marks = [f'<svg role=img width={_LEFT + _WIDTH + 60} height={height} viewBox="0 0 {_LEFT + _WIDTH + 60} {height}">']
     for tenth in range(0, 11, 2):
         x = _LEFT + _WIDTH * tenth / 10
-        marks.append(f'<line x1={x} x2={x} y1=0 y2={height - 22} stroke="#dde3ea"/><text x={x} y={height - 6} text-anchor=middle>{tenth * 10} %</text>')
+        marks.append(
+            f'<line x1={x} x2={x} y1=0 y2={height - 22} stroke="#dde3ea"/><text x={x} y={height - 6} text-anchor=middle>{tenth * 10} %</text>'
+        )
     for number, (name, colour, share) in enumerate(rows):
         y, (low, high) = number * _ROW + 4, share.interval()
         marks.append(
-            f'<text x={_LEFT - 8} y={y + 11} text-anchor=end>{escape(name)}</text>'
+            f"<text x={_LEFT - 8} y={y + 11} text-anchor=end>{escape(name)}</text>"
             f'<rect x={_LEFT} y={y} width={_WIDTH * share.flagged:.1f} height=14 fill="{_COLOURS[colour]}"/>'
             f'<line x1={_LEFT + _WIDTH * low:.1f} x2={_LEFT + _WIDTH * high:.1f} y1={y + 7} y2={y + 7} stroke="#1c2733"/>'
             f"<text x={_LEFT + _WIDTH * max(share.flagged, high) + 6:.1f} y={y + 11}>{share.flagged:.1%}</text>"
@@ -73,7 +75,8 @@ def _plot(bars: Iterable[tuple[str, str, Share]]) -> str:
 
 def _techniques(report: TextsReport) -> str:
     rows = "\n".join(
-        f"<tr><td>{escape(item.technique)}<td>{escape(item.status)}<td>{escape(item.twin)}</tr>" for item in report.techniques
+        f"<tr><td>{escape(item.technique)}<td>{escape(item.status)}<td>{escape(item.twin)}</tr>"
+        for item in report.techniques
     )
     caught = sum(item.status == "flagged" for item in report.techniques)
     return (

@@ -50,7 +50,12 @@ def _harmless(report: TextsReport) -> Table:
         table.add_column(name, justify="left" if name in {"corpus", "kind"} else "right", overflow="fold")
     for corpus, kind in report.kinds():
         share = report.harmless[corpus, kind]
-        numbers = (share.statuses["flagged"], f"{share.flagged:.1%}", share.statuses["changed"], share.statuses["unscanned"])
+        numbers = (
+            share.statuses["flagged"],
+            f"{share.flagged:.1%}",
+            share.statuses["changed"],
+            share.statuses["unscanned"],
+        )
         table.add_row(corpus, kind, f"{share.rows:,}", *map(str, numbers))
     return table
 

@@ -18,6 +18,7 @@ from checkvalve.filters.outcomes import Severity
 
 GROUP: Final = "checkvalve.detectors"
 """The entry point group; each entry is a callable without arguments that returns a detector."""
+_PANIC: Final = "PanicException"  # of native extensions written in Rust; it is no Exception, and ends a worker
 WINDOW: Final = 1_500
 OVERLAP: Final = 300
 MAX_WINDOWS: Final = 40
@@ -63,8 +64,10 @@ def run(detectors: Sequence[InboundDetector], view: View, notes: Notes, budget: 
             budget.spend(end - start)
             try:
                 alerts = list(detector.look(view.text[start:end]))
-            except Exception:  # noqa: BLE001  # somebody else's code: whatever it raises, the item was not scanned
-                notes.leave("detector-failed")
+            except BaseException as error:
+                if not isinstance(error, Exception) and type(error).__name__ != _PANIC:
+                    raise
+                notes.leave("detector-failed")  # somebody else's code: whatever it raises, the item was not scanned
                 break
             for alert in alerts:
                 first, last = max(0, alert.start), min(end - start, max(alert.end, alert.start))
