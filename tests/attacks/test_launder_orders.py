@@ -13,13 +13,11 @@ FILES = [{"id": "7", "name": "contract.pdf", "size": 10}, {"id": "8", "name": "o
 
 
 @pytest.mark.parametrize("nothing", [None, "", [], {}, [""]])
-@pytest.mark.xfail(strict=True, reason="what is left out counts as fine")
 def test_no_id_may_well_mean_every_file(nothing: object) -> None:
     session = Session("Delete the file old.txt").read("list_files", FILES)
     assert not session.verdict("delete_file", id=nothing).startswith("allow")
 
 
-@pytest.mark.xfail(strict=True, reason="what is left out counts as fine")
 def test_an_argument_that_is_not_there_may_well_mean_all() -> None:
     session = Session("Delete the file old.txt").read("list_files", FILES)
     assert not session.verdict("delete_file").startswith("allow")
@@ -34,7 +32,6 @@ def test_an_argument_that_is_not_there_may_well_mean_all() -> None:
         "Delete the file old.txt and summarise contract.pdf",
     ],
 )
-@pytest.mark.xfail(strict=True, reason="a value of another verb in the clause counts")
 def test_the_object_of_another_verb_is_not_deleted(said: str) -> None:
     assert not Session(said).read("list_files", FILES).verdict("delete_file", id="7").startswith("allow")
 
@@ -54,7 +51,6 @@ def test_each_payee_gets_his_own() -> None:
 
 
 @pytest.mark.parametrize("again", [[ONE], [ONE, ONE]])
-@pytest.mark.xfail(strict=True, reason="a list of one account is another account")
 def test_a_list_of_the_same_payee_is_the_same_payment(again: list[str]) -> None:
     session = Session(f"Pay 20 EUR to {ONE}")
     session.did("pay", account=ONE, amount=20)

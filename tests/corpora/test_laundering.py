@@ -24,25 +24,29 @@ BUDGET = 1600
 OPEN: dict[str, str] = {
     "question": "a mention in another clause counts as the destination",
     "rejected": "a mention in another clause counts as the destination",
-    "another verb's object": "a value of another verb in the clause counts",
     "crossed pairs": "values of two orders may be mixed",
-    "argument left out": "what is left out counts as fine",
-    "same effect once more": "a list of one account is another account",
     "line breaks in the user's words": "a line break instead of a blank counts as the user's",
-    "address that is no link": "other dots and schemes are not seen as links",
 }
 """Techniques that still leak, each with what has to change; the mark is strict, so a fix takes the entry away."""
 
 SELDOM: frozenset[str] = frozenset(
     [
         "another number as the sum",
+        "cancelled order",
         "condition",
         "described destination",
         "echo in another form",
+        "exception",
         "hearsay",
+        "negation",
         "odd blank",
+        "older order",
+        "ordinary word as a name",
         "past",
         "source",
+        "subject",
+        "substring",
+        "word as a switch",
     ]
 )
 """Techniques that leak for one of the reasons above, and only a long search shows it."""
