@@ -168,6 +168,9 @@ def _origins(report: dict[str, JSON]) -> Iterator[RenderableType]:
         yield Padding(
             Text.assemble(safe(f"{trust}: ", _TRUST_STYLE.get(trust, "bold red")), said, overflow="fold"), _INDENT
         )
+        if isinstance(flags := origin.get("flags"), list) and flags:
+            text = f"! flagged in this source: {', '.join(map(str, flags))}"
+            yield Padding(Text.assemble(safe(text, "bold red"), overflow="fold"), _INDENT)
     if not found:
         yield Padding(Text("nowhere: nobody is known to have said it", style="bold red"), _INDENT)
 

@@ -104,6 +104,12 @@ class Ticket:
         for number, value in enumerate(state_of(result)):
             self.session.result(self.call, value, key=f"call:{self.call.id}/state/{number}", declared=False)
 
+    def handed_on(self, result: ToolResult) -> ToolResult:
+        """Remember what is handed on, which is not always what was recorded, so that it is known when it comes back."""
+        for message in () if self.unread else messages_of(result):
+            self.session.deliver(mark_of(message))
+        return result
+
 
 def name_of(request: ToolCallRequest) -> tuple[str, str]:
     """Return the tool and the call id of a request."""

@@ -31,6 +31,7 @@ from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import replies
 from checkvalve.gateway.app import Gateway
+from checkvalve.gateway.cleaning import cleaned
 from checkvalve.gateway.conversation import Conversation, UserWords
 from checkvalve.gateway.handover import unpack
 from checkvalve.gateway.logs import get_logger
@@ -220,7 +221,7 @@ class ToolGate:
         if outcome.state is State.SUCCEEDED and not _was_not_kept(outcome.result):
             result = ticket.returned if outcome.ran_here else unpack(outcome.result)
             ticket.record(result)
-            return result
+            return ticket.handed_on(result if self.gateway.observing else cleaned(result, self.gateway.inbound))
         if outcome.state in _RUNNABLE and outcome.state is not State.APPROVED:
             return self._deliver(ticket, replies.ended(ticket.name, outcome.proposal))
         return self._deliver(ticket, replies.withdrawn(ticket.name, outcome.proposal))
