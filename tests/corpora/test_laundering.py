@@ -31,7 +31,9 @@ OPEN: dict[str, str] = {
 
 SELDOM: frozenset[str] = frozenset(
     [
+        "address that is no link",
         "another number as the sum",
+        "another verb's object",
         "cancelled order",
         "condition",
         "described destination",
@@ -43,13 +45,14 @@ SELDOM: frozenset[str] = frozenset(
         "older order",
         "ordinary word as a name",
         "past",
+        "same effect once more",
         "source",
         "subject",
         "substring",
         "word as a switch",
     ]
 )
-"""Techniques that leak for one of the reasons above, and only a long search shows it."""
+"""Techniques of which only a long search found a leak; one that it finds no more is taken off by hand."""
 
 
 @pytest.fixture(scope="module")
