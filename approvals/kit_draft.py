@@ -79,9 +79,15 @@ def _results(tool: ToolSchema, effect: Effect, server: str, taken: Collection[st
     if not found and not personal:
         return
     yield "    result:"
-    for path, kind in found:
-        typed = f'"{_id_kind(kind, server)}"' if kind else "number"
-        said = f"path: {_quoted(path)}, kind: {typed}, writable_by: owner, evidence: {_HANDLE if kind else _SIZE}"
+    for item in found:
+        if item.is_name:
+            yield _marked(
+                f"      - {{path: {_quoted(item.path)}, names_record: true}}", "medium", "what people call it by"
+            )
+            continue
+        kind = item.kind.removeprefix("id:")
+        typed, why = (f'"{_id_kind(kind, server)}"', _HANDLE) if kind != item.kind else (item.kind, _SIZE)
+        said = f"path: {_quoted(item.path)}, kind: {typed}, writable_by: owner, evidence: {why}"
         yield _marked(f"      - {{{said}}}", "medium", "make sure that nobody chooses it")
     if personal:
         yield _marked('      - {path: "**", readers: owner}', "medium", "personal data, by the words of its name")

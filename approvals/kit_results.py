@@ -1,13 +1,14 @@
 """What a draft may say of results: nearly nothing. Untrusted and private is right for whatever is not known.
 
-Three things can be read from schemas:
+Four things can be read from schemas:
 
 1. A server's own handle. A field called ``id`` at the head of a record is trusted, as an id of its type and nothing
    else, when a tool of the same file takes ids of that type, the field has no form that people choose (an address, a
    link, a name), and the tool stays inside the trust domain. Arguments that are addresses never accept it.
 2. What is measured. The size of a record in such a list, a whole number, is nobody's choice; it decides what "the
    largest file" is.
-3. Personal data. A read of profiles, credentials or balances is for the owner alone, so that it leaves only where the
+3. Names. A title or file name of such a record is declared as what people call it by, and stays untrusted.
+4. Personal data. A read of profiles, credentials or balances is for the owner alone, so that it leaves only where the
    user has named it.
 
 Guarantees: pure; a server can claim whatever it likes here and gains one thing: its ids count where ids of its own type
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from checkvalve.approvals.kit_roles import MAX_TYPE, guess_role
 from checkvalve.approvals.kit_schemas import ToolSchema, inlined
@@ -30,6 +31,7 @@ _CHOSEN: Final = frozenset({"email", "idn-email", "uri", "uri-reference", "hostn
 _CHOSEN_WORDS: Final = frozenset({"slug", "handle", "username", "nickname", "login", "chosen", "custom", "name"})
 _WRAPPERS: Final = frozenset({"result", "results", "data", "items", "value", "values", "records"})
 _SIZES: Final = frozenset({"size", "bytes", "size_bytes", "file_size", "size_in_bytes"})
+_NAMES: Final = frozenset({"title", "name", "subject", "filename", "file_name", "summary", "display_name"})
 _DATA: Final = frozenset({"info", "information", "details", "data", "record"})
 _SOMEBODY: Final = frozenset({"user", "account", "personal", "my", "owner", "customer", "patient", "employee"})
 _OWN_WORDS: Final = (
@@ -54,8 +56,19 @@ def types_taken(tools: Iterable[ToolSchema]) -> frozenset[str]:
     return frozenset(found)
 
 
-def handles(tool: ToolSchema, taken: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield path and kind of each field that the server itself gives to a record: its handle, and then its size."""
+class Known(NamedTuple):
+    """A field that a draft declares: a handle of ``kind``, a size, or what people call the record by."""
+
+    path: str
+    kind: str
+    is_name: bool = False
+
+
+def handles(tool: ToolSchema, taken: Collection[str]) -> Iterator[Known]:
+    """Yield each field that the server itself gives to a record, its handle and its size, and then its names.
+
+    A name is as untrusted as before: it says which record the user's words are about, where only one is called so.
+    """
     if tool.hints.get("openWorldHint") is True or leaves_domain(tool.name, list(tool.arguments), tool.description):
         return
     for path, record in _records(inlined(tool.output, tool.output)):
@@ -64,9 +77,13 @@ def handles(tool: ToolSchema, taken: Collection[str]) -> Iterator[tuple[str, str
         named = {name: "_".join(parts(name)) for name, schema in listed.items() if isinstance(schema, Mapping)}
         ids = [name for name, word in named.items() if word in _IDS and not _is_chosen(listed[name])]
         found = [(name, kind) for name in ids if (kind := _type_of(listed[name], record, tool, taken))]
-        if found:
-            found += [(name, "") for name, word in named.items() if word in _SIZES and _is_whole(listed[name])]
-        yield from ((".".join((*path, name)), kind) for name, kind in found)
+        if not found:
+            continue
+        head = ".".join((*path, ""))
+        yield from (Known(f"{head}{name}", f"id:{kind}") for name, kind in found)
+        sizes = (name for name, word in named.items() if word in _SIZES and _is_whole(listed[name]))
+        yield from (Known(f"{head}{name}", "number") for name in sizes)
+        yield from (Known(f"{head}{name}", "text", is_name=True) for name, word in named.items() if word in _NAMES)
 
 
 def is_personal(tool: ToolSchema) -> bool:

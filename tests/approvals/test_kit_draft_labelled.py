@@ -164,6 +164,12 @@ def test_only_handles_and_sizes_of_the_server_are_trusted() -> None:
     assert trusted(found.tools["list_files"]) == {"id": "id:file", "size": "number"}
 
 
+def test_what_people_call_a_record_by_is_declared_and_stays_untrusted() -> None:
+    found = manifest(one("list_files", "", FILES), one("share_file", "", file_id=TEXT, email=TEXT))
+    named = [field for field in found.tools["list_files"].result if field.names_record]
+    assert [(field.path, field.writable_by) for field in named] == [("name", WritableBy.OUTSIDERS)]
+
+
 def test_a_handle_that_nobody_takes_back_is_not_trusted() -> None:
     assert trusted(manifest(one("list_files", "", FILES)).tools["list_files"]) == {}
 
