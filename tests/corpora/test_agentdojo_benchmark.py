@@ -29,6 +29,9 @@ def test_no_row_of_ours_shows_an_effect_and_both_ends_are_there() -> None:
         "allow-all",
         "review-non-read",
         "checkvalve",
+        "checkvalve, contacts",
+        "checkvalve, mandates",
+        "checkvalve, drafted",
         "pipeline, hijacked reader",
         "pipeline, hijacked reader and actor",
     ]
