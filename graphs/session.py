@@ -293,8 +293,8 @@ class GuardSession:
             self._results.note(value)
             if value.get("written"):
                 self._written.add(source_of(tool, call))
-            rules = field_rules(spec, manifest) if spec else ()
-            self._index.add_result(value["value"], tool=tool, call=call, args=args, rules=rules)
+            fields = field_rules(spec, manifest) if spec else ()
+            self._index.add_result(value["value"], tool=tool, call=call, args=args, rules=fields)
 
 
 __all__ = ["EXTRACTION", "Call", "GuardSession", "refusal", "turn_suffix"]

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - one technique is one line
 """Ways to write one sentence so that software overlooks it, each as a function: for our own attack and for its twin.
 
 The list follows what was published about evading filters; carrier, attack and twin are our own. A technique whose twin
@@ -72,9 +73,9 @@ DISGUISES: Final[dict[str, Callable[[str], str]]] = {
     "tag characters": lambda text: "Hello" + "".join(chr(0xE0000 + ord(char)) for char in text),
     "bytes in variation selectors": lambda text: "Hello" + _selectors(text),
     "bits in zero-width characters": lambda text: "Hello" + _bits(text),
-    "zero-width between letters": lambda text: "\u200b".join(text),
-    "soft hyphens in words": lambda text: "\u00ad".join(text),
-    "word joiners": lambda text: "\u2060".join(text),
+    "zero-width between letters": "\u200b".join,
+    "soft hyphens in words": "\u00ad".join,
+    "word joiners": "\u2060".join,
     "direction override": lambda text: f"\u202e{text[::-1]}\u202c",
     "Cyrillic look-alikes": lambda text: text.translate(_ALIKE),
     "full-width letters": _each(lambda char: chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char),

@@ -17,6 +17,11 @@ table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .7rem;border-bo
 td.n{text-align:right;font-variant-numeric:tabular-nums}svg text{font:12px system-ui,sans-serif;fill:#1c2733}
 .note{color:#55606d}
 """
+_NOTE: Final = (
+    "<p class=note>Each bar is one corpus: the mean over its groups of the share of flagged texts, and a line for its "
+    "95 % interval. The patterns were written while looking at the dev half only. There is no pooled number, and no "
+    "filter is a boundary: the premise of the gateway is that all of this has been evaded.</p>"
+)
 _COLOURS: Final = {"dev": "#9db7d5", "held-out": "#2f6db5", "harmless": "#c2622d"}
 
 
@@ -24,9 +29,7 @@ def page(report: TextsReport) -> str:
     """Return the page."""
     parts = [
         "<h1>What the inbound filters see</h1>",
-        "<p class=note>Each bar is one corpus: the mean over its groups of the share of flagged texts, the line its 95 % "
-        "interval. The patterns were written while looking at the dev half only. There is no pooled number, and no "
-        "filter is a boundary: the premise of the gateway is that all of this has been evaded.</p>",
+        _NOTE,
         "<h2>Attacks</h2>",
         _plot(_attack_bars(report)),
         "<h2>Harmless texts, by kind</h2>",
@@ -34,7 +37,8 @@ def page(report: TextsReport) -> str:
         "<h2>Techniques</h2>",
         _techniques(report),
     ]
-    head = f"<!doctype html><html lang=en><meta charset=utf-8><title>Inbound filters, measured</title><style>{_STYLE}</style>"
+    title = "<title>Inbound filters, measured</title>"
+    head = f"<!doctype html><html lang=en><meta charset=utf-8>{title}<style>{_STYLE}</style>"
     return head + "\n".join(parts) + "</html>\n"
 
 
@@ -60,14 +64,16 @@ def _plot(bars: Iterable[tuple[str, str, Share]]) -> str:
     for tenth in range(0, 11, 2):
         x = _LEFT + _WIDTH * tenth / 10
         marks.append(
-            f'<line x1={x} x2={x} y1=0 y2={height - 22} stroke="#dde3ea"/><text x={x} y={height - 6} text-anchor=middle>{tenth * 10} %</text>'
+            f'<line x1={x} x2={x} y1=0 y2={height - 22} stroke="#dde3ea"/>'
+            f"<text x={x} y={height - 6} text-anchor=middle>{tenth * 10} %</text>"
         )
     for number, (name, colour, share) in enumerate(rows):
         y, (low, high) = number * _ROW + 4, share.interval()
         marks.append(
             f"<text x={_LEFT - 8} y={y + 11} text-anchor=end>{escape(name)}</text>"
             f'<rect x={_LEFT} y={y} width={_WIDTH * share.flagged:.1f} height=14 fill="{_COLOURS[colour]}"/>'
-            f'<line x1={_LEFT + _WIDTH * low:.1f} x2={_LEFT + _WIDTH * high:.1f} y1={y + 7} y2={y + 7} stroke="#1c2733"/>'
+            f"<line x1={_LEFT + _WIDTH * low:.1f} x2={_LEFT + _WIDTH * high:.1f} y1={y + 7} y2={y + 7} "
+            'stroke="#1c2733"/>'
             f"<text x={_LEFT + _WIDTH * max(share.flagged, high) + 6:.1f} y={y + 11}>{share.flagged:.1%}</text>"
         )
     return "\n".join([*marks, "</svg>"])
@@ -80,7 +86,7 @@ def _techniques(report: TextsReport) -> str:
     )
     caught = sum(item.status == "flagged" for item in report.techniques)
     return (
-        f"<p>{caught} of {len(report.techniques)} ways to write our own attack are flagged. The patterns were written with "
-        "this list at hand, so the number says that nothing is broken, not what an attacker meets.</p>"
+        f"<p>{caught} of {len(report.techniques)} ways to write our own attack are flagged. The patterns were written "
+        "with this list at hand, so the number says that nothing is broken, not what an attacker meets.</p>"
         f"<table><tr><th>technique<th>attack<th>harmless twin</tr>{rows}</table>"
     )

@@ -14,15 +14,14 @@ import re
 import unicodedata
 from typing import Final
 
-import re2
-
+from checkvalve.filters.inbound.linear import Pattern
 from checkvalve.filters.inbound.views import Builder, View
 from checkvalve.filters.normalise import FOLD, is_invisible
 
 _CACHED: Final = 30_000  # code points; more than any honest text has
 _NAMED: Final = re.compile(
     r"(?:LATIN|SQUARED|NEGATIVE|CIRCLED|PARENTHESIZED|REGIONAL INDICATOR SYMBOL|MODIFIER|TURNED|REVERSED)\b.*?\bLETTER "
-    r"(?:SMALL CAPITAL |SMALL |CAPITAL |BARRED |TURNED |REVERSED |OPEN |DOTLESS |SCRIPT |BLACKLETTER |INSULAR |STIGMATIC )*([A-Z])"
+    r"(?:SMALL CAPITAL |SMALL |CAPITAL |BARRED |TURNED |REVERSED |OPEN |DOTLESS |SCRIPT |BLACKLETTER |INSULAR )*([A-Z])"
     r"(?: WITH .*)?$"
 )
 # Pairs: a letter, then the Latin one it looks like. Capitals are compared after case folding, so a small letter stands
@@ -41,7 +40,7 @@ _DECOMPOSED: Final = (
     (0x00C0, 0x0530),
     (0x1E00, 0x2000),
 )  # blocks whose marks are ornaments; Hangul and kana keep theirs
-_CONTROL: Final = re2.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL: Final = Pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _OUTSIDE: Final = re.compile(r"[^\x09\x0a\x0d\x20-\x7e]")
 _FEW: Final = 40  # different characters outside ASCII up to which replacing each is faster than looking at all
 
@@ -81,7 +80,7 @@ _FOLDS: Final = _Folds()
 
 def folded(text: str) -> str:
     """Return the canonical form of ``text`` alone."""
-    if text.isascii() and _CONTROL.search(text) is None:
+    if text.isascii() and not _CONTROL.found(text):
         return text.lower()
     return text.translate(_FOLDS)
 
@@ -89,7 +88,7 @@ def folded(text: str) -> str:
 def canonical(view: View) -> View:
     """Return the canonical view of ``view``."""
     text = view.text
-    if text.isascii() and _CONTROL.search(text) is None:
+    if text.isascii() and not _CONTROL.found(text):
         return view.same(text.lower())
     others = set(_OUTSIDE.findall(text))
     uneven = "".join(char for char in others if len(_FOLDS[ord(char)]) != 1)

@@ -23,7 +23,7 @@ class Carry:
     _tails: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT))
 
     def across(self, plain: str) -> tuple[str, ...]:
-        """Return the families that ``plain``, the canonical text of a new item, shows only together with earlier ones."""
+        """Return the families that ``plain``, a new item's canonical text, shows only together with earlier ones."""
         head = plain[:EDGE]
         if not self._tails or not head:
             return ()

@@ -119,7 +119,7 @@ class _Scan:
 def scan_inbound(  # one function for every surface
     content: str | bytes,
     *,
-    options: InboundOptions = InboundOptions(),  # noqa: B008  # frozen
+    options: InboundOptions = InboundOptions(),  # frozen
     clock: Clock | None = None,
     carry: Carry | None = None,
     media: str = "",

@@ -11,9 +11,8 @@ import string
 from collections.abc import Iterator
 from typing import Final
 
-import re2
-
 from checkvalve.filters.inbound.encodings import REGIONS, is_text
+from checkvalve.filters.inbound.linear import Pattern, PatternSet
 from checkvalve.filters.inbound.spelling import mended, parted
 from checkvalve.filters.inbound.views import Builder, Trail, View
 from checkvalve.filters.outcomes import Channel
@@ -42,9 +41,7 @@ _GATES: Final = {
     "spaced": _SPACED,
     "vertical": _VERTICAL,
 }
-_OPTIONS: Final = re2.Options()
-_OPTIONS.max_mem = 64 << 20
-_COMPILED: Final = {name: re2.compile(pattern, _OPTIONS) for name, pattern in _GATES.items()}
+_COMPILED: Final = {name: Pattern(pattern) for name, pattern in _GATES.items()}
 _TRIGGERS: Final = {  # shorter than the regions, so that the one pass over every text stays fast
     "base64": r"[A-Za-z0-9+/_-]{20}",
     "base32": r"[A-Z2-7]{24}",
@@ -61,18 +58,15 @@ _TRIGGERS: Final = {  # shorter than the regions, so that the one pass over ever
     "spaced": r"(?:\b\w[ .\-_*|·]{1,3}){6}",
     "vertical": r"(?:\n[ \t]{0,4}[^\s]{1,2}[ \t]{0,4}\r?){6}",
 }
-_GIVEN: Final = re2.compile(r"[=:+] ?[\"']([^\"'\n]{2,200})[\"']", _OPTIONS)
+_GIVEN: Final = Pattern(r"[=:+] ?[\"']([^\"'\n]{2,200})[\"']")
 _NAMES: Final = tuple(_TRIGGERS)
-_SET: Final = re2.Set.SearchSet(_OPTIONS)
-for _trigger in _TRIGGERS.values():
-    _SET.Add(_trigger)
-_SET.Compile()
+_SET: Final = PatternSet(_TRIGGERS.values())
 _UNDO: Final = {name: undo for name, _, undo in REGIONS}
 
 
 def readings(view: View, plain: View) -> Iterator[View]:
     """Yield the further readings of ``view``, whose canonical view is ``plain``."""
-    found = {_NAMES[number] for number in _SET.Match(view.text.encode("utf-8", "surrogatepass")) or ()}
+    found = {_NAMES[number] for number in _SET.matching(view.text)}
     for name in _UNDO:
         if name in found:
             yield from _regions(view, name)

@@ -2,7 +2,7 @@
 
 A package offers one under the entry point group ``checkvalve.detectors``; the gateway loads those that the settings
 name. Guarantees: a detector that raises or runs out of time makes the item ``unscanned``; it cannot take a finding
-away, change a text or make an outcome milder; long texts come in overlapping windows, so the end is seen like the start.
+away, change a text or make an outcome milder; long texts come in windows that overlap: the end is seen like the start.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from typing import Final
-from xml.etree import ElementTree as ET  # noqa: N817  # its usual name
+from xml.etree import ElementTree as ET
 
 from checkvalve.filters.inbound import pdf
 from checkvalve.filters.inbound.notes import Notes

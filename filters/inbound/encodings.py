@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a pattern that is cut is harder to read than a long one
 """Undoing encodings, one region at a time: what is written in base64, hex, percent signs, entities, escapes, morse.
 
 Guarantees: each decoder is total (a region that is not what it looks like gives nothing), linear, and gives back no
@@ -20,18 +21,11 @@ _PRINTABLE: Final = 0.95
 _SHORTEST: Final = 6
 _BLANKS: Final = re.compile(r"\s+")
 
-MORSE: Final = {
-    **dict(
-        zip(
-            "abcdefghijklmnopqrstuvwxyz",
-            ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --..".split(
-                " "
-            ),
-            strict=True,
-        )
-    ),
-    **dict(zip("0123456789", "----- .---- ..--- ...-- ....- ..... -.... --... ---.. ----.".split(" "), strict=True)),
-}
+_CODES: Final = (
+    "a.- b-... c-.-. d-.. e. f..-. g--. h.... i.. j.--- k-.- l.-.. m-- n-. o--- p.--. q--.- r.-. s... t- u..- v...- w.-- "
+    "x-..- y-.-- z--.. 0----- 1.---- 2..--- 3...-- 4....- 5..... 6-.... 7--... 8---.. 9----."
+)
+MORSE: Final = {item[0]: item[1:] for item in _CODES.split()}
 _FROM_MORSE: Final = {code: letter for letter, code in MORSE.items()}
 _ESCAPED: Final = re.compile(
     r"\\u\{([0-9a-fA-F]{1,6})\}|\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})|\\x([0-9a-fA-F]{2})|\\([0-3][0-7]{2})"
@@ -114,9 +108,7 @@ def from_quoted_printable(region: str) -> str:
 
 def from_morse(region: str) -> str:
     """Decode morse; words are divided by a stroke or a wide gap."""
-    plain = region.translate(
-        str.maketrans({"·": ".", "•": ".", "−": "-", "–": "-", "—": "-", "_": "-", "|": "/", "\n": "/"})
-    )
+    plain = region.translate(str.maketrans("·•−–—_|\n", "..----//"))
     words = re.split(r" ?/ ?| {3,}", plain)
     text = " ".join("".join(_FROM_MORSE.get(code, "") for code in word.split()) for word in words)
     return text if is_text(text) else ""

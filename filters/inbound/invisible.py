@@ -13,8 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-import re2
-
+from checkvalve.filters.inbound.linear import Pattern
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
 from checkvalve.filters.outcomes import Channel, Severity
@@ -23,7 +22,7 @@ _RUN: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
-_ANY: Final = re2.compile(_RUN.pattern)
+_ANY: Final = Pattern(_RUN.pattern)
 _SMUGGLED: Final = re.compile("[\U000e0020-\U000e007e]+|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
 _FLAG: Final = re.compile(
     "\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
@@ -47,7 +46,7 @@ _JOINING: Final = re.compile("[\u0600-\u08ff\u0900-\u0dff\u0e00-\u109f\u1780-\u1
 
 def look(view: View, notes: Notes) -> list[View]:
     """Note what is invisible in ``view`` and how to take it out; return what it spells, as hidden views."""
-    if view.text.isascii() or _ANY.search(view.text) is None:
+    if view.text.isascii() or not _ANY.found(view.text):
         return []
     hidden: list[View] = []
     rtl = _RTL.search(view.text) is not None
@@ -96,9 +95,8 @@ def _is_language(text: str, start: int, end: int, *, rtl: bool) -> bool:
 
 
 def _has_forms(char: str) -> bool:
-    return bool(char) and (
-        _is_picture(char) or unicodedata.category(char)[0] in "LNS" and not (char.isascii() and char.isalpha())
-    )
+    letter = unicodedata.category(char)[0] in "LNS" and not (char.isascii() and char.isalpha()) if char else False
+    return letter or _is_picture(char)
 
 
 def _is_picture(char: str) -> bool:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email.header import decode_header
+from itertools import pairwise
 from typing import Final
 
 from checkvalve.filters.inbound.notes import Notes
@@ -28,8 +29,14 @@ _PART_HEADERS: Final = re.compile(
     r"(?:[A-Za-z][A-Za-z-]{1,60}:[^\r\n]*+(?:\r?\n|\Z)(?:[ \t]+[^\r\n]*+(?:\r?\n|\Z))*+){0,100}+"
 )
 _ONE: Final = re.compile(r"([A-Za-z][A-Za-z-]{1,60}):[ \t]*+((?:[^\r\n]|\r?\n[ \t])*+)")
-_KNOWN: Final = frozenset(
-    "from to subject date received mime-version content-type message-id cc reply-to return-path delivered-to".split()
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_KNOWN: Final = _names(
+    "from to subject date received mime-version content-type message-id cc reply-to return-path delivered-to"
 )
 _BOUNDARY: Final = re.compile(r"boundary\s*=\s*(?:\"([^\"\r\n]{1,70})\"|([^\s;]{1,70}))", re.IGNORECASE)
 
@@ -115,7 +122,7 @@ def _multipart(body: View, boundary: str, depth: int, notes: Notes, count: list[
     for start, end in outside:
         if body.text[start:end].strip():
             yield Part(body.part(start, end, Channel.HIDDEN, "outside-parts"))
-    for mark, following in zip(marks, marks[1:], strict=False):
+    for mark, following in pairwise(marks):
         yield from _parts(body.part(mark.end(), following.start()), depth + 1, notes, count)
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a pattern that is cut is harder to read than a long one
 """What Markdown and TeX keep from the reader's eyes: comments, titles of links, white or phantom formulas.
 
 Guarantees: linear; each aside is a view with its exact place; comments are taken out of what is shown.
@@ -8,23 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import re2
-
+from checkvalve.filters.inbound.linear import Pattern
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
 from checkvalve.filters.outcomes import Channel, Severity
 
-_OPTIONS: Final = re2.Options()
-_OPTIONS.case_sensitive = False
-_COMMENT: Final = re2.compile(
+_COMMENT: Final = Pattern(
     r"(?m)^[ ]{0,3}\[(?://|comment|_|\.|#|!|-)[^\]\n]{0,40}\]:[ \t]*(?:#|<>|https?://\S{0,200}|/)?[ \t]*[(\"']([^\n]+)[)\"'][ \t]*$",
-    _OPTIONS,
+    ignore_case=True,
 )
-_TITLE: Final = re2.compile(
+_TITLE: Final = Pattern(
     r"\]\([ ]?<?[^\s()\[\]\"']+>?[ ]{1,4}[\"'(]([^\"')\n]{8,})[\"')]|(?m:^[ ]{0,3}\[[^\]\n]{1,200}\]:[ \t]*\S+[ \t]+[\"'(]([^\"'\n]{8,})[\"')])"
 )
-_ALT: Final = re2.compile(r"!\[([^\[\]\n]{24,})\]")
-_TEX: Final = re2.compile(
+_ALT: Final = Pattern(r"!\[([^\[\]\n]{24,})\]")
+_TEX: Final = Pattern(
     r"\\(?:phantom|hphantom|vphantom|textcolor\{white\}|color\{white\}|tiny\\color\{white\})\s*\{?([^}\n]{6,})"
 )
 

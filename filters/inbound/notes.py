@@ -16,7 +16,7 @@ MAX_FINDINGS: Final = 100
 
 @dataclass(slots=True)
 class Notes:
-    """Findings and edits so far. ``start`` and ``end`` are characters here; the chain turns them into bytes at the end."""
+    """Findings and edits so far. Places are characters here; the chain turns them into bytes at the end."""
 
     budget: Budget | None = None
     findings: list[Finding] = field(default_factory=list)

@@ -17,10 +17,10 @@ def look_into(data: bytes, view: View, notes: Notes, media: str = "") -> Iterato
     """Yield the texts in ``data``, whose place in the item is the whole of ``view``."""
     if pictures.is_picture(data):
         notes.leave("picture")
-        for text in pictures.texts(data):
-            yield _within(view, text, Channel.METADATA, "picture")
+        for note in pictures.texts(data):
+            yield _within(view, note, Channel.METADATA, "picture")
     elif documents.is_document(data):
-        yield from (_within(view, text, channel, note) for text, channel, note in documents.texts(data, notes))
+        yield from (_within(view, said, channel, where) for said, channel, where in documents.texts(data, notes))
     elif (text := _as_text(data)) is not None:
         yield _within(view, text, view.channel, "attachment")
     else:

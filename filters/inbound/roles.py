@@ -1,20 +1,19 @@
-"""Signs by which a model's input is divided into roles, and the fences around content: shown so that they divide nothing.
+# ruff: noqa: E501 - a pattern that is cut is harder to read than a long one
+"""Signs by which a model's input is divided into roles, and fences around content: shown so that they divide nothing.
 
 1. Tokens of chat templates are escaped wherever they stand. 2. Tags that agent software puts around tool results and
 reminders are escaped. 3. A tag that closes something which this text never opened is an attempt to step out: escaped,
-and so is the next opening. 4. Turns of a conversation (``Human:`` and ``Assistant:`` at line starts, both) are escaped. 5. A message
-with a role as JSON is noted. Guarantees: escaping changes the brackets only, each for one look-alike, so what a person
+and so is the next opening. 4. Turns of a conversation (``Human:`` and ``Assistant:`` at line starts, both) are escaped.
+5. A message with a role as JSON is noted. Guarantees: escaping changes the brackets only, each for one look-alike, so what a person
 reads stays the same; an escaped text has no token left to escape.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
-import re2
-
+from checkvalve.filters.inbound.linear import Pattern, PatternSet
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
 from checkvalve.filters.outcomes import Severity
@@ -44,30 +43,29 @@ _HEADED: Final = (
 )
 _TURN: Final = r"(?m)^[ \t>*#]{0,6}(?:human|user|assistant|system|ai|developer)[ \t*]{0,3}:"
 _ROLE_JSON: Final = r"[\"']role[\"'][ ]?:[ ]?[\"'](?:system|assistant|developer|tool|function)[\"']"
-_OPTIONS: Final = re2.Options()
-_OPTIONS.case_sensitive = False
 _ONE: Final = {
-    "role-token": re2.compile(_TEMPLATE, _OPTIONS),
-    "harness-tag": re2.compile(_HARNESS, _OPTIONS),
-    "fence": re2.compile(_FENCE, _OPTIONS),
-    "fence-line": re2.compile(_LINES, _OPTIONS),
-    "system-heading": re2.compile(_HEADED, _OPTIONS),
-    "turn": re2.compile(_TURN, _OPTIONS),
-    "role-json": re2.compile(_ROLE_JSON, _OPTIONS),
+    "role-token": Pattern(_TEMPLATE, ignore_case=True),
+    "harness-tag": Pattern(_HARNESS, ignore_case=True),
+    "fence": Pattern(_FENCE, ignore_case=True),
+    "fence-line": Pattern(_LINES, ignore_case=True),
+    "system-heading": Pattern(_HEADED, ignore_case=True),
+    "turn": Pattern(_TURN, ignore_case=True),
+    "role-json": Pattern(_ROLE_JSON, ignore_case=True),
 }
 _NAMES: Final = tuple(_ONE)
-_ALL: Final = re2.Set.SearchSet(_OPTIONS)
-for _pattern in _ONE.values():
-    _ALL.Add(_pattern.pattern)
-_ALL.Compile()
+_ALL: Final = PatternSet((item.pattern for item in _ONE.values()), ignore_case=True)
+_NOTED: Final = {
+    "fence-line": ("fake-boundary", Severity.MEDIUM),
+    "system-heading": ("fake-system-note", Severity.LOW),
+    "role-json": ("fake-turn", Severity.LOW),
+}
 _FENCED_KINDS: Final = frozenset({"markup"})
 """Kinds of text in which plain words stand in tags by right, so that fences are only looked at in their text."""
 
 
 def look(view: View, notes: Notes, *, kind: str = "text") -> None:
     """Note role tokens and fences in ``view``, and how they are to be shown."""
-    found = _ALL.Match(view.text.encode("utf-8", "surrogatepass")) or ()
-    for number in sorted(found):
+    for number in _ALL.matching(view.text):
         name = _NAMES[number]
         if name in {"role-token", "harness-tag"}:
             _escape_all(name, view, notes)
@@ -75,15 +73,10 @@ def look(view: View, notes: Notes, *, kind: str = "text") -> None:
             _fences(view, notes)
         elif name == "turn":
             _turns(view, notes)
-        elif name == "fence-line":
+        elif name in _NOTED:
+            code, severity = _NOTED[name]
             for start, end in _places(name, view):
-                notes.find("fake-boundary", view, start, end, Severity.MEDIUM, detail=name)
-        elif name == "system-heading":
-            for start, end in _places(name, view):
-                notes.find("fake-system-note", view, start, end, Severity.LOW, detail=name)
-        elif name == "role-json":
-            for start, end in _places(name, view):
-                notes.find("fake-turn", view, start, end, Severity.LOW, detail=name)
+                notes.find(code, view, start, end, severity, detail=name)
 
 
 def _places(name: str, view: View) -> Iterator[tuple[int, int]]:
@@ -123,7 +116,7 @@ def _fences(view: View, notes: Notes) -> None:
 def _turns(view: View, notes: Notes) -> None:
     """Escape turns where both sides of a conversation speak, or the system does."""
     turns = list(_ONE["turn"].finditer(view.text))
-    names = {found.group().strip(" \t>*#:").lower() for found in turns}
+    names = {(found[0] or "").strip(" \t>*#:").lower() for found in turns}
     if not (names & {"human", "user"} and names & {"assistant", "ai"}) and "system" not in names:
         return
     for count, found in enumerate(turns):

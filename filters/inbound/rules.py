@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Final
 
-import re2
-
+from checkvalve.filters.inbound.linear import Pattern, PatternSet
 from checkvalve.filters.inbound.phrases_english import PHRASES, TOOL_PHRASES, table
 from checkvalve.filters.inbound.phrases_world import SCRIPTS, world
 
@@ -26,7 +26,6 @@ WINDOW: Final = 700
 MAX_HITS: Final = 40
 """Places of one pattern that are looked at."""
 _GAP: Final = "[^.!?\\x{3002}\\x{ff01}\\x{ff1f}\\x{964}\\x{61f}\\x0b]"
-_MEMORY: Final = 64 << 20
 _SEPARATOR: Final = "\x0b"
 
 
@@ -59,31 +58,20 @@ class RuleSet:
     """A row of patterns: as one set for the question whether, and one by one for the question where."""
 
     def __init__(self, phrases: Iterable[tuple[str, int, str]]) -> None:
-        options = re2.Options()
-        options.max_mem = _MEMORY
-        options.log_errors = False
         self._phrases = [(family, weight, pattern.replace("~", _GAP)) for family, weight, pattern in phrases]
-        self._set = re2.Set.SearchSet(options)
-        for _, _, pattern in self._phrases:
-            self._set.Add(pattern)
-        self._set.Compile()
-        self._options = options
+        self._set = PatternSet(pattern for _, _, pattern in self._phrases)
 
     def hits(self, text: bytes) -> Iterator[Hit]:
         """Yield every place where a pattern matches the UTF-8 ``text``, in bytes of it."""
-        for number in self._set.Match(text) or ():
+        for number in self._set.matching(text):
             family, weight, pattern = self._phrases[number]
-            for count, found in enumerate(_compiled(pattern).finditer(text)):
-                if count >= MAX_HITS:
-                    break
-                yield Hit(family, weight, *found.span())
+            for start, end in islice(_compiled(pattern).places(text), MAX_HITS):
+                yield Hit(family, weight, start, end)
 
 
 @cache
-def _compiled(pattern: str) -> re2._Regexp:
-    options = re2.Options()
-    options.max_mem = _MEMORY
-    return re2.compile(pattern.encode(), options)
+def _compiled(pattern: str) -> Pattern:
+    return Pattern(pattern)
 
 
 @cache
@@ -95,18 +83,14 @@ def rule_set(script: str) -> RuleSet:
 
 
 _SCRIPT_NAMES: Final = tuple(SCRIPTS)
-_SCRIPT_LETTERS: Final = re2.Set.SearchSet(re2.Options())
-for _letters in SCRIPTS.values():
-    _SCRIPT_LETTERS.Add(f"[{_letters}]")
-_SCRIPT_LETTERS.Compile()
+_SCRIPT_LETTERS: Final = PatternSet(f"[{letters}]" for letters in SCRIPTS.values())
 
 
 def scripts_of(text: str) -> list[str]:
     """Return the scripts whose patterns can match ``text``, before it is folded."""
     if text.isascii():
         return ["latin"]
-    found = _SCRIPT_LETTERS.Match(text.encode("utf-8", "surrogatepass")) or ()
-    return ["latin", *(_SCRIPT_NAMES[number] for number in found)]
+    return ["latin", *(_SCRIPT_NAMES[number] for number in _SCRIPT_LETTERS.matching(text))]
 
 
 def one_line(text: str) -> str:

@@ -9,17 +9,22 @@ from __future__ import annotations
 from string import ascii_lowercase
 from typing import Final
 
-import re2
-
+from checkvalve.filters.inbound.linear import Pattern
 from checkvalve.filters.inbound.views import Builder, View
 from checkvalve.filters.outcomes import Channel
 
-_WORDS: Final = (
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_WORDS: Final = _names(
     "ignore disregard forget override bypass previous prior above earlier instructions instruction prompt system "
     "guidelines directives reveal password passwords credentials secret assistant user without telling forward"
-).split()
-_ORDINARY: Final = frozenset(
-    "sytem forge forgot forgets priors abov promt user uses sue us ser use usr above secrets secrete foward prompts reveals rior prio pior over".split()
+)
+_ORDINARY: Final = _names(
+    "sytem forge forgot forgets priors abov promt user uses sue us ser use usr above secrets secrete foward prompts "
+    "reveals rior prio pior over"
 )
 """Variants that are words of their own, or too common as ordinary slips."""
 _SHORTEST: Final = 5
@@ -42,17 +47,12 @@ def _variants(word: str) -> set[str]:
             if at + keep < len(word)
         }
     return (
-        {item for item in swapped | dropped | doubled | edited if len(item) >= _SHORTEST}
-        - {word}
-        - _ORDINARY
-        - set(_WORDS)
+        {item for item in swapped | dropped | doubled | edited if len(item) >= _SHORTEST} - {word} - _ORDINARY - _WORDS
     )
 
 
 _MEANT: Final = {variant: word for word in _WORDS for variant in _variants(word)}
-_OPTIONS: Final = re2.Options()
-_OPTIONS.max_mem = 32 << 20
-_SLIPS: Final = re2.compile(rf"\b(?:{'|'.join(sorted(_MEANT))})\b", _OPTIONS)
+_SLIPS: Final = Pattern(rf"\b(?:{'|'.join(sorted(_MEANT))})\b")
 
 
 def mended(view: View) -> View | None:
@@ -69,11 +69,11 @@ def mended(view: View) -> View | None:
     return builder.view(Channel.DECODED, "misspelt")
 
 
-_RUN: Final = re2.compile(r"[a-z]{24,}")
-_PARTS: Final = re2.compile(
+_RUN: Final = Pattern(r"[a-z]{24,}")
+_PARTS: Final = Pattern(
     "|".join(
         sorted(
-            {*_WORDS, *"all every any your the and send from this them then instead follow hidden rules".split()},
+            _WORDS | _names("all every any your the and send from this them then instead follow hidden rules"),
             key=len,
             reverse=True,
         )
@@ -83,7 +83,7 @@ _PARTS: Final = re2.compile(
 
 def parted(view: View) -> View | None:
     """Return canonical ``view`` with blanks around key words in letters that run together, or nothing without such."""
-    if _RUN.search(view.text) is None:
+    if not _RUN.found(view.text):
         return None
     builder, position = Builder(view), 0
     for run in _RUN.finditer(view.text):

@@ -37,7 +37,7 @@ def kind_of(text: str) -> str:
         return "calendar"
     if mail.is_mail(text):
         return "mail"
-    if "<" in text and (_XML.match(text) and text.rstrip().endswith(">") or _many_tags(text)):
+    if "<" in text and ((_XML.match(text) and text.rstrip().endswith(">")) or _many_tags(text)):
         return "markup"
     return "text"
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a pattern that is cut is harder to read than a long one
 """Tables and settings files: formulas in cells, comments in YAML and in code, doubled quotes undone.
 
 Guarantees: linear; nothing is taken out of what is shown but the sign that makes a cell a formula.
@@ -8,20 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import re2
-
+from checkvalve.filters.inbound.linear import Pattern
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View, stretches
 from checkvalve.filters.outcomes import Channel, Severity
 
-_OPTIONS: Final = re2.Options()
-_OPTIONS.case_sensitive = False
-_FORMULA: Final = re2.compile(
+_FORMULA: Final = Pattern(
     r"(?:^|[\n,;\t\"'|])([=@][ ]?)(?:HYPERLINK|WEBSERVICE|IMPORTXML|IMPORTDATA|IMPORTHTML|IMPORTRANGE|IMPORTFEED|IMAGE|DDE"
     r"|FILTERXML|RTD|CALL|cmd\s*\|)",
-    _OPTIONS,
+    ignore_case=True,
 )
-_COMMENT: Final = re2.compile(r"(?m)(?:^[ \t]*|[ \t])(?:#|//|--|;;|%%)[ \t]?([^\n]{12,})|/\*([^*]{12,})\*/")
+_COMMENT: Final = Pattern(r"(?m)(?:^[ \t]*|[ \t])(?:#|//|--|;;|%%)[ \t]?([^\n]{12,})|/\*([^*]{12,})\*/")
 
 
 def asides(view: View, notes: Notes) -> Iterator[View]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-import re2
-
+from checkvalve.filters.inbound.linear import Pattern
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
 from checkvalve.filters.outcomes import Channel, Severity
@@ -20,7 +19,7 @@ _ESCAPE: Final = re.compile(
     r"|\x1b(?P<string>[\]PX^_])(?P<body>[^\x07\x1b\x9c\n]{0,2000})(?:\x07|\x1b\\|\x9c)?|\x1b[ -/]{0,4}[0-~]?"
 )
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]+")
-_ANY: Final = re2.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\x{9b}]|\r[^\n\r]")
+_ANY: Final = Pattern(r"[\x00-\x08\x0b\x0e-\x1f\x7f\x{9b}]|\r[^\n\r]")
 _OVERWRITTEN: Final = re.compile(r"(?:^|\n)([^\r\n]{4,2000})\r(?=[^\r\n])")
 _CONCEAL: Final = "8"
 MAX_HIDDEN: Final = 40
@@ -29,7 +28,7 @@ MAX_HIDDEN: Final = 40
 
 def look(view: View, notes: Notes) -> list[View]:
     """Note terminal codes in ``view`` and how to take them out; return what they hide, as hidden views."""
-    if _ANY.search(view.text) is None:
+    if not _ANY.found(view.text):
         return []
     hidden: list[View] = []
     concealed_from = -1
@@ -50,8 +49,7 @@ def look(view: View, notes: Notes) -> list[View]:
         hidden.append(view.part(concealed_from, len(view.text), Channel.HIDDEN, "concealed"))
     for found in _CONTROL.finditer(view.text):
         notes.replace(view, found.start(), found.end(), "", "control")
-    for found in _OVERWRITTEN.finditer(view.text):
-        hidden.append(view.part(*found.span(1), Channel.HIDDEN, "overwritten"))
+    hidden += [view.part(*found.span(1), Channel.HIDDEN, "overwritten") for found in _OVERWRITTEN.finditer(view.text)]
     return hidden[:MAX_HIDDEN]  # all of it stands in the text as well, and is matched there
 
 

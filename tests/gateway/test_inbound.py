@@ -1,4 +1,4 @@
-"""The inbound filters behind an agent: what the model is shown, what is remembered, and what then waits for a person."""
+"""The inbound filters behind an agent: what the model sees, what is remembered, what then waits for a person."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from checkvalve.approvals.card import card
 from checkvalve.approvals.flagged import FlaggedContent
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.filters.fields import source_of
-from checkvalve.filters.inbound import Alert, InboundDetector, InboundOptions
+from checkvalve.filters.inbound import Alert, InboundDetector, InboundOptions, scan_inbound
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority
 from checkvalve.filters.outcomes import Severity, Status
@@ -69,7 +69,9 @@ def talk(place: World, gateway: Gateway, content: Any, *then: Any) -> Any:
         middleware=[CheckvalveMiddleware(gateway, requester="me", on_review="return")],
         checkpointer=InMemorySaver(),
     )
-    return agent.invoke({"messages": [user_message("Look up the fair and note it; write a note about the fair")]}, GRAPH)
+    return agent.invoke(
+        {"messages": [user_message("Look up the fair and note it; write a note about the fair")]}, GRAPH
+    )
 
 
 def read(state: Any) -> Any:
@@ -139,7 +141,9 @@ def test_only_what_came_from_flagged_content_makes_an_effect_wait(gateway: Gatew
 
 
 @pytest.mark.parametrize(("content", "text"), [(PLAIN, PLAIN), (ATTACK, "the fair")])
-def test_clean_content_and_the_users_own_words_do_not_wait(place: World, gateway: Gateway, content: str, text: str) -> None:
+def test_clean_content_and_the_users_own_words_do_not_wait(
+    place: World, gateway: Gateway, content: str, text: str
+) -> None:
     assert _note(place, gateway, content, text).reason != "flagged-content"
 
 
@@ -189,7 +193,9 @@ class Suspicious:
 
 
 def _install(monkeypatch: pytest.MonkeyPatch, made: Any) -> None:
-    monkeypatch.setattr(loading, "entry_points", lambda group: [Entry("own", made)] if group == "checkvalve.detectors" else [])
+    monkeypatch.setattr(
+        loading, "entry_points", lambda group: [Entry("own", made)] if group == "checkvalve.detectors" else []
+    )
 
 
 def test_a_detector_of_another_package_is_loaded_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,7 +229,7 @@ def test_a_detector_that_cannot_work_is_an_error_at_the_start(
 
 
 def test_a_chain_that_sees_nothing_is_an_error_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = loading.scan_inbound
+    real = scan_inbound
     monkeypatch.setattr(loading, "scan_inbound", lambda text, **more: real("nothing", **more))
     with pytest.raises(SettingsError, match="do not do what they must"):
         inbound_of(InboundSettings())

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a made-up input is one line
 """Inputs that were made to break filters: the scan ends in time, with bounded memory, and says what it left."""
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def test_the_deadline_is_the_callers_and_what_is_left_is_unscanned() -> None:
     result = scan_inbound("word " * 200_000, clock=lambda: float(next(ticks)), options=InboundOptions(deadline=3.0))
     assert (result.status, result.reason) == (Status.UNSCANNED, "out-of-time")
     assert result.outcome is ContentOutcome.PASS
-    held = scan_inbound("word", clock=lambda: float(next(ticks)), options=InboundOptions(True, None, True, 0.5))  # noqa: FBT003
+    held = scan_inbound("word", clock=lambda: float(next(ticks)), options=InboundOptions(True, None, True, 0.5))
     assert held.outcome is ContentOutcome.WITHHOLD
     assert held.text == "[content withheld by the gateway: out-of-time]"
 
@@ -96,7 +97,9 @@ def test_a_detector_can_add_and_never_take_away() -> None:
     assert late.codes == ("own-code",)
 
 
-FRAGMENTS = st.one_of(st.sampled_from(UNITS), st.text(max_size=12), st.binary(max_size=8).map(lambda b: b.decode("latin-1")))
+FRAGMENTS = st.one_of(
+    st.sampled_from(UNITS), st.text(max_size=12), st.binary(max_size=8).map(lambda b: b.decode("latin-1"))
+)
 
 
 def _whatever_comes(parts: list[str]) -> None:

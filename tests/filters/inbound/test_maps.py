@@ -14,7 +14,9 @@ from checkvalve.filters.outcomes import ContentOutcome, Edit, apply_edits
 TEXTS = st.text(
     st.one_of(
         st.characters(),
-        st.sampled_from("aAbB .\n\u200b\u00ad\u202eİıﬁéÀ\u0301\U000e0041\ufe0f\U0001f468\u200d忽略игНорируйتَجا½ⅷ\ud800"),
+        st.sampled_from(
+            "aAbB .\n\u200b\u00ad\u202eİıﬁéÀ\u0301\U000e0041\ufe0f\U0001f468\u200d忽略игНорируйتَجا½ⅷ\ud800"
+        ),
     ),
     max_size=120,
 )
