@@ -15,10 +15,7 @@ from typing import Final
 from checkvalve.approvals.endorsements import Cover, Endorsement, Use, answering
 from checkvalve.approvals.requests import ActionRequest, Leaf
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
-from checkvalve.filters.asking import (
-    asking_clauses,
-    asks_for,
-    gives_back,
+from checkvalve.filters.aiming import (
     has_rivals,
     is_asked_of,
     is_destination,
@@ -27,6 +24,7 @@ from checkvalve.filters.asking import (
     is_of,
     points_at,
 )
+from checkvalve.filters.asking import asking_clauses, asks_for, gives_back
 from checkvalve.filters.fields import scalar_text
 from checkvalve.filters.index import MAX_ORIGINS, AttributionIndex
 from checkvalve.filters.labels import Authority, Trust
@@ -43,6 +41,7 @@ UNDECLARED_ARGUMENT: Final = ArgumentSpec()
 PEOPLE: Final = frozenset({"email", "user", "phone", "account", "name", "channel"})
 """Kinds of values that name somebody, or a group."""
 _ARE: Final = [["is"], ["are"], ["ist"], ["est"], ["es"]]
+_TYPED: Final = frozenset({"email", "url", "host", "account", "phone", "number", "date", "path"})
 _SWITCH_REACH: Final = 3  # words behind a switch's name in which its noun must follow
 _NAMES: Final = frozenset({"user", "name", "channel"})
 
@@ -82,6 +81,7 @@ def attribute_leaves(
     endorsements: Sequence[Endorsement] = (),
     mandates: Sequence[Cover] = (),
     references: Mapping[str, Sequence[Field]] = MappingProxyType({}),
+    *,
     knows: Callable[[str, str], bool] | None = None,
 ) -> Iterator[AttributedLeaf]:
     """Attribute every scalar argument of ``request``; absent ones (null) carry nothing and are left out.
@@ -252,7 +252,10 @@ def _is_amount(origin: Origin, verbs: Sequence[str], words_in_force: str) -> boo
 
 
 def in_field(origin: Origin, spec: ArgumentSpec) -> bool:
-    """Say whether the value is an entire field that outsiders cannot write, of a kind that fits, and no echo."""
+    """Say whether the value is an entire field that outsiders cannot write, of a kind that fits, and no echo.
+
+    Plain text is an address only where it has the form of one, and sets no switch.
+    """
     field = origin.field
     if "fields" not in spec.accepts or field.authority is not Authority.NONE:
         return False
@@ -260,6 +263,10 @@ def in_field(origin: Origin, spec: ArgumentSpec) -> bool:
         return False
     if spec.kind.startswith("id:") or field.kind.startswith("id:"):
         return spec.kind == field.kind
+    if spec.role is Role.CONTROL and "text" in {spec.kind, field.kind}:
+        return False  # that a word stands somewhere does not mean that a switch is to be set to it
+    if field.kind == "text" and spec.kind in _TYPED:
+        return canonical(spec.kind, field.text) is not None
     return "text" in {spec.kind, field.kind} or spec.kind == field.kind
 
 

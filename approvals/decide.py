@@ -105,7 +105,7 @@ class ArgumentReport:
 
 @dataclass(frozen=True)
 class Decision:
-    """A verdict with everything it rests on. ``action`` is what the policy was asked about, or nothing where it was not.
+    """A verdict with everything it rests on. ``action`` is what the policy was asked about, or nothing.
 
     ``endorsable`` is what a person would accept by saying yes; ``uses`` are the endorsements and mandates that an
     ``allow`` relies on; ``mandate`` is one that would have made the question unnecessary, where the user's words named

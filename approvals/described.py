@@ -134,7 +134,8 @@ def is_computed(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: A
 
     1. Every target of the call is sufficient by itself. 2. Take the numbers in the user's words, and the trusted
     numbers of records that mention one of those targets. 3. An operation that the user's words name (a difference, a
-    sum, half of what the user says was shared, a percentage, a percentage with a sum), of one number of each side, rounded to cents, has to give the amount.
+    sum, a percentage, a percentage with a sum; of what was shared, also with half of it), of one number of each side,
+    rounded to cents, has to give the amount.
     """
     targets = [leaf for leaf in leaves if leaf.spec.role is Role.TARGET]
     value = canonical("number", str(item.leaf.value))
@@ -154,9 +155,9 @@ def is_computed(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: A
 def is_refund(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: AttributionIndex, tool: ToolSpec) -> bool:
     """Say whether a payment only gives back what came: the very sum that the user named, to where it came from.
 
-    1. A clause that asks for the payment speaks of giving back. 2. The amount stands in the user's words. 3. One record, and
-    no other, has that amount in a field outsiders cannot write, and the destination where the system stamps who paid.
-    Whoever sends money gets that money back, and nothing more.
+    1. A clause that asks for the payment speaks of giving back. 2. The amount stands in the user's words. 3. One
+    record, and no other, has that amount in a field outsiders cannot write, and the destination where the system stamps
+    who paid. Whoever sends money gets that money back, and nothing more.
     """
     if tool.effect is not Effect.PAY or item.spec.role is not Role.TARGET:
         return False

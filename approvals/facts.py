@@ -15,6 +15,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field
+from checkvalve.approvals.complete import crossed, left_out
 from checkvalve.approvals.described import is_booked, is_computed
 from checkvalve.approvals.flow import OWNER, foreign_links, is_composed, is_outgoing, may_flow, resolve_readers
 from checkvalve.approvals.named import is_chosen, is_final
@@ -26,10 +27,12 @@ from checkvalve.filters.origins import Field, FieldRule
 from checkvalve.filters.values import canonical, url_host
 
 PROFILES: Final = ("strict", "contacts")
-"""What counts as trusted. ``strict``: fields that no outsider can write; ``contacts``: also people the user knows, where
-the user's words describe a destination. (``mandates`` and ``drafted`` are no engines of their own: they are ``strict``
-with mandates, and with the manifest that ``policy draft`` wrote.)"""
+"""What counts as trusted. ``strict``: fields that no outsider can write; ``contacts``: also people the user knows,
+where the user's words describe a destination. (``mandates`` and ``drafted`` are no engines of their own: they are
+``strict`` with mandates, and with the manifest that ``policy draft`` wrote.)"""
 
+_PICKS: Final = frozenset({Effect.DELETE, Effect.PAY, Effect.SEND, Effect.CONFIGURE})
+"""Effects that pick a record for good, or show it to somebody: the user has to have chosen it."""
 _PROCESS_PATH: Final = re.compile(r"/proc/[^/]+/(?:root|cwd|fd|task)|/dev/fd")
 _MAX_DECODINGS: Final = 3
 _ROLES: Final = {
@@ -87,6 +90,8 @@ def compute(  # noqa: PLR0913 - each fact names what it needs
     facts: dict[str, bool | str] = {name: _role_ok(leaves, role) for role, name in _ROLES.items()}
     facts["targets_ok"] = facts["targets_ok"] and _has_target(spec, leaves) and _fit_words(spec, leaves, index)
     facts["amounts_ok"] = all(_amount_ok(item, spec, leaves, index) for item in leaves)
+    missed = {role for role in _ROLES if left_out(spec, leaves, role)} | crossed(spec, leaves, index)
+    facts |= {name: facts[name] and role not in missed for role, name in _ROLES.items()}
     facts |= {
         "profile": profile,
         "leaves_domain": spec.leaves_domain,
@@ -94,7 +99,7 @@ def compute(  # noqa: PLR0913 - each fact names what it needs
         "asked": asks_for(said, asking_words(spec), spec.about) or any(item.delegated for item in leaves),
         "repeated": repeated and spec.effect not in {Effect.READ, Effect.WRITE, Effect.REMEMBER},
         "anchored": _is_anchored(leaves),
-        "record_named": not is_final(spec) or all(_record_named(item, index, spec) for item in leaves),
+        "record_named": spec.effect not in _PICKS or all(_record_named(item, index, spec) for item in leaves),
         "readers_ok": answering or not outgoing or may_flow(leaves, spec, index, manifest.principal, put_in),
         "links_ok": not outgoing or answering or not found,
         "fetches_ok": not any(link.auto_fetch for link in found),
@@ -167,6 +172,8 @@ def _record_named(item: AttributedLeaf, index: AttributionIndex, spec: ToolSpec)
     """Say whether the user chose the record that a destructive call picks."""
     if item.spec.role not in {Role.SELECTOR, Role.TARGET} or item.covered_by:
         return True
+    if item.spec.role is Role.TARGET and not is_final(spec):
+        return True  # judged with the words that describe it, see _fit_words
     return is_chosen(item, index, spec)
 
 
@@ -219,7 +226,10 @@ def _covers(guard: str, piece: str) -> bool:
     tail = re.sub(r"^~[^/]*", "", wanted)
     if not form.startswith("/"):
         # Where it starts is not known here, so its end decides: "../../etc/agent" may well be "/etc/agent".
+        detour = form.startswith("../")
         form = "/" + re.sub(r"^(?:\.\./|~[^/]*/)+", "", f"{form}/").rstrip("/")
+        if detour and wanted.startswith("~/"):
+            return f"{tail}/" in f"{form}/"  # out of one home and into another one by its name
         return f"{form}/".startswith(f"{tail}/")
     if wanted.startswith("~/"):
         return f"{tail}/" in f"{form}/"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field, said_so
 from checkvalve.approvals.described import identity, is_extreme
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
+from checkvalve.filters.aiming import leads_to
 from checkvalve.filters.asking import asking_clauses, refers_back
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Trust
@@ -58,8 +59,7 @@ def _in_asking_clause(origin: Origin, index: AttributionIndex, tool: ToolSpec) -
     if origin.mention is None or origin.stale or origin.mention.negated:
         return False
     verbs = asking_words(tool)
-    clause = f"{origin.mention.before} \u00b7 {origin.mention.after}"
-    if any(True for _ in asking_clauses(clause, verbs)):
+    if leads_to(origin.mention, verbs):
         return True
     return any(refers_back(clause, verbs) for clause in asking_clauses(index.user_text(), verbs))
 

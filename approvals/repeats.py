@@ -28,7 +28,15 @@ def _is_target(name: str, spec: ToolSpec) -> bool:
 
 
 def _form(name: str, value: JSON, spec: ToolSpec) -> JSON:
-    """Compare a text in its canonical form, so that another spelling of one account is no other account."""
+    """Compare a text in its canonical form, so that another spelling of one account is no other account.
+
+    A list is what it holds, without order and doubles: one account in a list is that account.
+    """
     argument = spec.args.get(name)
     kind = argument.kind if argument else "text"
-    return canonical(kind, value) or value if isinstance(value, str) else value
+    if isinstance(value, list):
+        members = {digest(_form(name, item, spec)): _form(name, item, spec) for item in value}
+        return next(iter(members.values())) if len(members) == 1 else [members[key] for key in sorted(members)]
+    if isinstance(value, bool) or value is None or isinstance(value, dict):
+        return value
+    return canonical(kind, str(value)) or str(value)

@@ -104,7 +104,8 @@ class ArgumentSpec(_Strict):
         (), description="values of a control argument that need no origin"
     )
     optional: bool = Field(
-        default=False, description="for a target: leaving it out or empty sends nowhere, not to everybody"
+        default=False,
+        description="leaving it out is harmless: it sends nowhere, picks nothing, changes nothing",
     )
     fields: dict[str, ArgumentSpec] = Field(
         default_factory=dict, description="specs of the members of an object argument"

@@ -16,8 +16,9 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
+from checkvalve.filters.entities import entities
 from checkvalve.filters.normalise import Normalised, normalise
-from checkvalve.filters.values import canonical, entities, words
+from checkvalve.filters.values import canonical, words
 from checkvalve.filters.words import tokens
 
 # Longest stretch and argument that is decoded, in characters; longer ones are files, not smuggled addresses.

@@ -9,19 +9,17 @@ from __future__ import annotations
 import ipaddress
 import re
 import unicodedata
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
-from itertools import accumulate
 from typing import Final
 from urllib.parse import urlsplit
 
 import idna
 
 from checkvalve.filters.normalise import normal_text
-from checkvalve.filters.vocabulary import FILE_ENDINGS, MONTHS
+from checkvalve.filters.vocabulary import MONTHS
 
 # ASCII on purpose: \w would swallow neighbouring Han text, and a confusable domain must not look like a plain one. The
 # look-behind keeps the tail of a longer or accented address from being read as an address of its own.
@@ -38,19 +36,22 @@ HOST: Final = re.compile(
     re.IGNORECASE,
 )
 ACCOUNT: Final = re.compile(
-    r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{2,4}){3,8}\b|\b[0-9](?:[ -]?[0-9]){7,18}\b", re.IGNORECASE
+    # a group holds a digit, but for a bank's letters: what else follows an account is a word
+    r"\b[A-Z]{2}[0-9]{2}(?:[A-Z0-9]{8,30}|(?:[ -]?[A-Z]{4})?(?:[ -]?(?=[A-Z]{0,3}[0-9])[A-Z0-9]{2,4}){2,8})\b"
+    r"|\b[0-9](?:[ -]?[0-9]){7,18}\b",
+    re.IGNORECASE,
 )
 _GROUPED: Final = r"[0-9]{1,3}(?:,[0-9]{3}){2,4}(?:\.[0-9]{1,9})?|[0-9]{1,3},[0-9]{3}\.[0-9]{1,9}"
 _GERMAN: Final = r"[0-9]{1,3}(?:\.[0-9]{3}){1,4},[0-9]{1,2}|[0-9]{1,15},[0-9]{1,2}"
 _PLAIN_NUMBER: Final = r"[0-9]{1,15}(?:\.[0-9]{1,9})?"
 NUMBER: Final = re.compile(rf"(?<![\w.,])[-+]?(?:{_GROUPED}|{_GERMAN}|{_PLAIN_NUMBER})(?![\w]|[.,][0-9])")
 _ARGUMENT_NUMBER: Final = re.compile(rf"[-+]?(?:{_GROUPED}|{_PLAIN_NUMBER})")
-_PHONE: Final = re.compile(r"\+?[0-9](?:[ ()./-]{0,2}[0-9]){6,14}")
+PHONE: Final = re.compile(r"\+?[0-9](?:[ ()./-]{0,2}[0-9]){6,14}")
 MULTIPLIER: Final = re.compile(
     r"\s?(?:k|m|mio|mrd|tsd|thousand|million|billion|hundred|tausend|millionen|lakh|crore|[万千百亿])\b", re.IGNORECASE
 )
-_ISO_DATE: Final = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2})?")
-_HAS_DIGIT: Final = re.compile(r"[0-9]").search
+ISO_DATE: Final = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2})?")
+HAS_DIGIT: Final = re.compile(r"[0-9]").search
 MIN_ACCOUNT: Final = 4
 """Characters of the shortest account number; shorter strings are too common to compare without their punctuation."""
 PHONE_DIGITS: Final = range(7, 18)
@@ -113,7 +114,7 @@ _NO_URL: Final = re.compile(r"[\x00-\x20\\]").search
 
 def _url(text: str) -> str | None:
     """Return a URL without the scheme https, default port and one closing slash; everything else is kept as it is."""
-    if not text or _NO_URL(text):
+    if not text or _NO_URL(text) or text.startswith(":"):
         return None
     if "://" not in text and not text.startswith("//"):
         if ":" in text.split("/", 1)[0] and not re.match(r"[\w.-]+:\d+(/|$)", text):
@@ -158,7 +159,7 @@ _NO_DIGITS: Final = re.compile(r"\D+")
 
 def _phone(text: str) -> str | None:
     plain = unicodedata.normalize("NFKC", text)
-    if not _PHONE.fullmatch(plain):
+    if not PHONE.fullmatch(plain):
         return None  # what follows the digits would be dialled, or read
     digits = _NO_DIGITS.sub("", plain)
     return digits.removeprefix("00") if len(digits) in PHONE_DIGITS else None
@@ -210,9 +211,10 @@ _DATE_FORMS: Final = tuple(
 )
 
 
-_SPOKEN_DATE: Final = re.compile(
+SPOKEN_DATE: Final = re.compile(
     r"(?<![\w.-])(?:\d{1,2}\.\d{1,2}\.\d{4}|\d{4}[-/]\d{1,2}[-/]\d{1,2}"
-    r"|\d{1,2}(?:st|nd|rd|th)?\.? (?:of )?[A-Za-z]{3,9}\.?,? \d{4}|[A-Za-z]{3,9}\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})(?![\w-])"
+    r"|\d{1,2}(?:st|nd|rd|th)?\.? (?:of )?[A-Za-z]{3,9}\.?,? \d{4}"
+    r"|[A-Za-z]{3,9}\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4})(?![\w-])"
 )
 _TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::00(?:\.0+)?)?(?:Z|[+-]00:?00)?")
 
@@ -250,68 +252,3 @@ _MAKERS: Final[dict[str, Callable[[str], str | None]]] = {
     "path": _path,
     "date": _date,
 }
-
-
-_WORDS_BEHIND: Final = re.compile(r"(?:[ -][A-Za-z]+)+$")
-"""Words that follow an account number and look like one more group of it: "... 3319 today"."""
-_FINDERS: Final[tuple[tuple[str, re.Pattern[str], Callable[[str], object]], ...]] = (
-    ("email", EMAIL, lambda text: "@" in text),
-    ("url", URL, lambda text: "//" in text or "." in text),
-    ("url", HOST, lambda text: "." in text),
-    ("account", ACCOUNT, _HAS_DIGIT),
-    ("phone", _PHONE, _HAS_DIGIT),
-)
-"""Kinds that are found in running text, how, and what a text has to hold for there to be any."""
-
-
-def entities(text: str) -> Iterator[tuple[str, str, int, int]]:
-    """Yield ``(kind, canonical form, start, end)`` for every address, link, account and number in ``text``.
-
-    Offsets are characters of ``text``. A bare host (``example.com/x``) counts as a URL, since people write it so; a
-    number inside a longer value (an account, a date, a phone number) is none of its own.
-    """
-    taken: list[tuple[int, int]] = []
-    for kind, pattern, possible in _FINDERS:
-        if not possible(text):
-            continue
-        for match in pattern.finditer(text):
-            end = match.end() - (len(match[0]) - len(match[0].rstrip(TRAILING)) if kind == "url" else 0)
-            if kind == "account" and (words_behind := _WORDS_BEHIND.search(match[0])):
-                end = match.start() + words_behind.start()
-            form = canonical(kind, text[match.start() : end])
-            if form is not None and not (pattern is HOST and _is_file_name(form)):
-                taken.append((match.start(), end))
-                yield kind, form, match.start(), end
-                if kind == "url" and "//" not in match[0]:  # who leaves the scheme out means either
-                    yield kind, f"http:{form}", match.start(), end
-    if not _HAS_DIGIT(text):
-        return
-    taken.extend(match.span() for match in _ISO_DATE.finditer(text))
-    for match in _SPOKEN_DATE.finditer(text):
-        if (form := _date(match[0])) is not None:
-            taken.append(match.span())
-            yield "date", form, *match.span()
-    is_inside = _containment(taken)
-    for match in NUMBER.finditer(text):
-        form = None if MULTIPLIER.match(text, match.end()) else spoken_number(match[0])
-        if form is not None and not is_inside(*match.span()):
-            yield "number", form, match.start(), match.end()
-
-
-def _containment(taken: list[tuple[int, int]]) -> Callable[[int, int], bool]:
-    """Return the question whether a stretch lies inside one of ``taken`` without being it, answered by halving."""
-    taken.sort()
-    starts = [start for start, _ in taken]
-    reach = list(accumulate((end for _, end in taken), max))
-
-    def is_inside(start: int, end: int) -> bool:
-        before, upto = bisect_left(starts, start), bisect_right(starts, start)
-        return (before > 0 and reach[before - 1] >= end) or (upto > 0 and reach[upto - 1] > end)
-
-    return is_inside
-
-
-def _is_file_name(form: str) -> bool:
-    """Say whether what looks like a host is rather a file: "notes.md" and "install.sh" end in top-level domains."""
-    host, slash, _ = form.removeprefix("//").partition("/")
-    return not slash and host.rpartition(".")[2] in FILE_ENDINGS

@@ -14,7 +14,8 @@ def _set(text: str) -> frozenset[str]:
 
 NEGATIONS: Final = _set(
     "not never no none dont doesn cannot without except avoid exclude excluding neither nor nobody stop ignore skip "
-    "forbid block instead rather barring besides excepting ausser rien aucun aucune personne nada nadie ningún ninguna niente nessuno nicht nichts kein keine keinen nie niemals ohne außer statt anstatt ne pas "
+    "forbid block instead rather barring besides excepting nicht nichts kein keine keinen nie niemals ohne außer "
+    "ausser statt anstatt ne pas rien aucun aucune personne nada nadie ningún ninguna niente nessuno "
     "jamais sans sauf hormis excepté nunca jamás sin excepto salvo non mai senza tranne eccetto exceto ausgenommen "
     "behalve utom oprócz кроме не никогда 不 别 勿 莫 非 禁 止 未 除"
 )
@@ -49,6 +50,13 @@ READING: Final = _set(
     "lies öffne lis lee abre ouvre résume 读 看"
 )
 """Verbs whose object is only looked at: "*read* a.txt and save the summary in b.txt"."""
+ACTING: Final = _set(
+    "delete remove erase send mail forward reply share move copy rename archive pay transfer refund post publish "
+    "upload write save create add append insert update change set cancel invite book schedule order tell notify remind "
+    "lösche sende schicke teile verschiebe kopiere zahle speichere supprime envoie partage déplace copie paie "
+    "enregistre borra elimina envía comparte mueve copia paga guarda"
+)
+"""Common verbs of orders: behind "and" or a comma the next order begins with one."""
 FINITE: Final = _set(
     "is are was were has have had does did must should shall will would can cannot could may might left "
     "ist war hat hatte muss soll sollte darf wird est était doit está debe"
@@ -68,7 +76,8 @@ CURRENCIES: Final = _set(
     "eur euro euros usd dollar dollars gbp pound pounds chf francs yen jpy cny yuan rmb sek nok dkk pln inr 元 块"
 )
 AFTER_SUMS: Final = _set(
-    "to for from into onto by via with as per each and or now today please back i we you he she they that als an für pro und zu von à pour par et "
+    "to for from into onto by via with as per each and or now today please back i we you he she they that "
+    "als an für pro und zu von à pour par et "
     "a para por y 给 到 和"
 )
 """What follows a sum that has no currency; any other word says what is counted: "300 *cards*"."""
@@ -79,7 +88,8 @@ BEFORE_OTHERS: Final = _set(
 QUESTION_WORDS: Final = _set(
     "did do does is are am was were has have had what when where who whom why how which whose "
     "ist sind hat habe haben war was wann wo wer warum wie welche wessen "
-    "qui quoi que quand où pourquoi comment quel quelle combien est quién quien qué cuándo dónde cómo cuál cuánto por 谁 什"
+    "qui quoi que quand où pourquoi comment quel quelle combien est quién quien qué cuándo dónde cómo cuál cuánto por "
+    "谁 什"
 )
 POINTING: Final = _set("same again yes yep ok okay proceed confirm confirmed ja nochmal dasselbe oui sí 好 是")
 """With one of these a message points back at what was said before it."""

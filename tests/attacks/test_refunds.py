@@ -71,7 +71,8 @@ def test_it_is_given_back_once() -> None:
 
 
 def test_twin_the_rest_goes_back_to_the_account_that_the_user_named_as_its_source() -> None:
-    said = f"They sent their share from their account {FRIEND}, but too much. It was 12.00 in total: send them back the difference."
+    said = f"They sent their share from their account {FRIEND}, but too much. It was 12.00 in total. "
+    said += "Send them back the difference."
     rest = session(said, {**CAME, "amount": 10.0})
     assert rest.verdict("pay", account=FRIEND, amount=4.0, note="difference") == "allow:attributed-effect"
     assert rest.verdict("pay", account=FRIEND, amount=40.0, note="difference").startswith("review:")

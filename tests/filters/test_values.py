@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkvalve.filters.values import canonical, canonical_host, entities, url_host
+from checkvalve.filters.entities import entities
+from checkvalve.filters.values import canonical, canonical_host, url_host
 
 SAME = [
     ("email", "Bob@Example.com", "bob@example.com"),
