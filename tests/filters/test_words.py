@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkvalve.filters.asking import asks_for, describes, is_destination
+from checkvalve.filters.aiming import is_destination
+from checkvalve.filters.asking import asks_for, describes
 from checkvalve.filters.mentions import Mention, mask, mention
 from checkvalve.filters.normalise import normalise
 from checkvalve.filters.words import is_evidence, own_parts
