@@ -45,15 +45,16 @@ _DEFINITION: Final = re.compile(
 )
 _AUTOLINK: Final = re.compile(r"<(?P<to>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]{1,2048})>")
 _ADDRESS: Final = re.compile(
-    r"""(?i)(?:\b(?:https?|wss?|ftps?|file):[/\\]{1,3}|(?<![:/\\\w])//(?=[^\s/]{1,253}\.[^\s/])|\bwww\.)[^\s<>"'`{}|^]{1,2048}"""
-    r"""|\b(?:javascript|vbscript|livescript|blob|filesystem):[^\s<>"'`]{1,2048}|\bdata:(?:[a-z]+/[a-z0-9.+-]+[;,]|;base64,|,)[^\s<>"'`]{0,8192}"""
-    r"""|\bmailto:[^\s<>"'`]{1,2048}"""
-    r"""|(?<![\w@./:\\-])(?:[^\W_](?:[\w-]{0,61}[^\W_])?[.\u3002]){1,8}[^\W\d_]{2,24}(?::\d{1,5})?[/?][^\s<>"'`{}|^)]{1,2048}"""
+    r"""(?i)(?:\b(?:https?|ftps?|file):[/\\]{1,3}(?=[\w\[])|(?<![:/\\\w])//(?=[^\s/]{1,253}\.[^\s/])|\bwww\.)[^\s<>"'`{}|^\\]{1,2048}"""
+    r"""|\b(?:javascript|vbscript|livescript|blob|filesystem):[^\s<>"'`]{1,2048}"""
+    r"""|\bdata:(?:[a-z]+/[a-z0-9.+-]+[;,]|;base64,|,)[^\s<>"'`]{0,8192}|\bmailto:[^\s<>"'`]{1,2048}"""
+    r"""|(?<![\w@./:\\-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}(?::\d{1,5})?[/?][^\s<>"'`{}|^)]{1,2048}"""
     r"""|(?<![\w@./:\\-])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?[/?][^\s<>"'`{}|^)]{1,2048}"""
 )
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\]{2}|\\")
 _HOST_LIKE: Final = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?::\d{1,5})?(?:[/?#]|$)")
-_RELATIVE: Final = re.compile(r"(?:[/#?.]|[\w%-][\w.%-]{0,200}(?:[/?#]|$))(?![/\\])[^\\\x00-\x20:]{0,2048}")
 _CLOSING: Final = re.compile(r"\s{0,20}(?:\"[^\"]{0,500}\"|'[^']{0,500}'|\([^()]{0,500}\))?\s{0,20}\)")
+_EAST_ASIAN: Final = frozenset("，！？；：、（）「」『』【】《》")
 SIGNS: Final = re.compile(
     r"://|[/\\]{2}|\]\(|\]:|<[A-Za-z/]|(?i:www\.|data:|script:|url\(|mailto:|src|blob:)|[^\W_][.\u3002][^\W_]"
 )
@@ -87,9 +88,23 @@ def forms(view: View) -> Iterator[Form]:
         for match in pattern.finditer(text):
             yield Form(match["to"], view.span(*match.span()), resource)
     for match in _ADDRESS.finditer(text):
-        target = match[0].rstrip(TRAILING)
+        target = _trimmed(match[0])
         if target and not _is_file(target):
             yield Form(target, view.span(match.start(), match.start() + len(target)))
+
+
+def _trimmed(target: str) -> str:
+    """Return an address of running text without what follows it: brackets that it did not open, and punctuation.
+
+    An ideographic full stop before a letter stays: clients read it as a dot of the host.
+    """
+    depth = 0
+    for place, char in enumerate(target):
+        depth += (char in "([") - (char in ")]")
+        ends = char == "\u3002" and not (target[place + 1 : place + 2].isascii() and target[place + 1 :])
+        if depth < 0 or ends or char in _EAST_ASIAN:
+            return target[:place].rstrip(TRAILING)
+    return target.rstrip(TRAILING)
 
 
 def _is_file(target: str) -> bool:
@@ -109,8 +124,8 @@ def _tags(view: View) -> Iterator[Form]:
                 yield Form("", view.span(*match.span()), resource=True, shown=" ")
         elif loads or _LOADING.search(rest):
             yield Form(_first_address(rest), view.span(*match.span()), resource=True)
-        elif found := _HREF.search(rest):
-            yield Form(next(filter(None, found.groups()), ""), view.span(*match.span()), shown=" ")
+        elif (found := _HREF.search(rest)) and not is_relative(to := next(filter(None, found.groups()), "#")):
+            yield Form(to, view.span(*match.span()), shown=" ")
 
 
 def _first_address(attributes: str) -> str:
@@ -131,6 +146,8 @@ def _markdown(view: View) -> Iterator[Form]:
         if image or not is_relative(target):
             yield Form(target, view.span(close, end), image, shown or " ", opening)
     for match in _DEFINITION.finditer(text):
+        if is_relative(match["to"]):
+            continue
         signs = (
             view.span(match.start("label") - 1, match.start("label")),
             view.span(match.end("label"), match.end("colon")),
@@ -171,7 +188,11 @@ _TARGET: Final = re.compile(
 
 
 def is_relative(target: str) -> bool:
-    """Say whether a target stays on the page's own site: no scheme, no host, nothing a browser reads as one."""
-    if _HOST_LIKE.match(target) and not _is_file(target):
+    """Say whether a target stays on the page's own site: no scheme, no host, nothing a browser reads as one.
+
+    Browsers skip line breaks and tabs in an address, and take a backslash for a slash.
+    """
+    plain = re.sub(r"[\t\n\r]", "", target).strip()
+    if _SCHEME.match(plain) or plain[:2] == "/\\":
         return False
-    return bool(_RELATIVE.fullmatch(target)) and not target.startswith("//")
+    return _is_file(plain) or not _HOST_LIKE.match(plain)

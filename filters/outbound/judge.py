@@ -67,7 +67,7 @@ KEEP: Final = Ruling("keep")
 _BLOB: Final = re.compile(r"[A-Za-z0-9+_-]{16,}={0,2}")
 _NESTED: Final = re.compile(r"(?i)(?:https?:|ftp:|[/\\]{2,}[^/\\]{1,253}\.|\bwww\.)[^&\s]{1,2048}")
 _SHOWN_HOST: Final = re.compile(
-    r"(?i)(?:https?:)?//[^\s\[\]()]{3,300}|\b(?:[a-z0-9-]{1,63}\.){1,6}[a-z]{2,24}\b(?![\w@])"
+    r"(?i)(?:https?:)?//[^\s\[\]()]{3,300}|(?<![\w@.-])(?:[a-z0-9-]{1,63}\.){1,6}[a-z]{2,24}\b(?![\w@])"
 )
 _LONG_LABEL: Final = 20
 _LONG_RUN: Final = 16
@@ -163,7 +163,7 @@ def _from_base64(text: str) -> bytes:
 def _shows_another_host(shown: str, address: Address) -> bool:
     """Say whether a link's text names a host, and not the one it leads to."""
     match = _SHOWN_HOST.search(shown)
-    if not match:
+    if not match or "](" in shown:  # an image as the text of a link shows no address
         return False
     named = address_of(match[0])
     bare = "//" not in match[0]

@@ -16,14 +16,14 @@ from typing import Final
 
 from checkvalve.filters.outbound.forms import Form, forms
 from checkvalve.filters.outbound.hosts import address_of
-from checkvalve.filters.outbound.judge import Origins, Ruling, judge
+from checkvalve.filters.outbound.judge import LinkOrigin, Origins, Ruling, judge
 from checkvalve.filters.outbound.rules import OutboundRules
 from checkvalve.filters.outbound.view import view_of
 from checkvalve.filters.outcomes import Edit, Severity, apply_edits
 from checkvalve.filters.pii.detect import PiiHit
 from checkvalve.filters.secrets.context import context_secrets
 from checkvalve.filters.secrets.scan import mark
-from checkvalve.filters.secrets.vendors import RULES, Rule, SecretHit, vendor_secrets
+from checkvalve.filters.secrets.vendors import RULES, Rule, vendor_secrets
 
 UNSAFE: Final = "unsafe-markup"
 BEFORE: Final = 48
@@ -64,8 +64,8 @@ def changes_in(
     """
     found = [*_values(piece, before, rules)]
     if rules.secrets:
-        found += [_secret(hit) for hit in (*vendor_secrets(piece, keys), *context_secrets(piece))]
-    found += _links(piece, rules, origins)
+        found += _secrets(piece, keys)
+    found += _links(piece, rules, origins, suspicious=bool(found))
     if rules.pii:
         found += [
             _change(hit.start, hit.end, "personal-data", hit.kind, Severity.MEDIUM) for hit in pii(piece, before.text)
@@ -74,7 +74,9 @@ def changes_in(
         return []
     chosen = _disjoint(found)
     cleaned, _ = apply_edits(piece, [one.edit for one in chosen])
-    if any(True for _ in _values(cleaned, Before(), rules)) or any(True for _ in _links(cleaned, rules, origins)):
+    if any(True for _ in _values(cleaned, Before(), rules)) or any(
+        True for _ in _links(cleaned, rules, origins, suspicious=True)
+    ):
         return [_change(0, len(piece), UNSAFE, chosen[0].detail, Severity.HIGH)]
     return chosen
 
@@ -89,16 +91,20 @@ def _values(piece: str, before: Before, rules: OutboundRules) -> Iterator[Change
         yield _change(start, end, "prompt-text", "", Severity.HIGH)
 
 
-def _secret(hit: SecretHit) -> Change:
-    return _change(hit.start, hit.end, "secret", hit.code, Severity.HIGH)
+def _secrets(piece: str, keys: Sequence[Rule]) -> Iterator[Change]:
+    """Do step 2, over the text as people read it; a key with an invisible sign in it is still one."""
+    view = view_of(piece)
+    known = keys if view.places is None else RULES
+    for hit in (*vendor_secrets(view.text, known), *context_secrets(view.text)):
+        yield _change(*view.span(hit.start, hit.end), "secret", hit.code, Severity.HIGH)
 
 
-def _links(piece: str, rules: OutboundRules, origins: Origins) -> Iterator[Change]:
-    """Do step 3."""
+def _links(piece: str, rules: OutboundRules, origins: Origins, *, suspicious: bool) -> Iterator[Change]:
+    """Do step 3; ``suspicious`` says that the piece has a value or key, so that one may stand in an address."""
     view = view_of(piece)
     for form in forms(view):
-        ruling = judge(form, rules.links, origins, lambda target: is_private(target, rules))
-        if form.definition and not rules.links.hosts.fetches(address_of(form.target)):
+        ruling = judge(form, rules.links, origins, lambda target: _is_private(target, rules, suspicious=suspicious))
+        if form.definition and not _may_define(form, ruling, rules, origins):
             yield from (
                 _edit(*place, sign, "definition", Severity.NOTE)
                 for place, sign in zip(form.remove, ("", ":"), strict=True)
@@ -107,11 +113,18 @@ def _links(piece: str, rules: OutboundRules, origins: Origins) -> Iterator[Chang
             yield from _rewritten(form, ruling)
 
 
-def is_private(target: str, rules: OutboundRules) -> bool:
+def _may_define(form: Form, ruling: Ruling, rules: OutboundRules, origins: Origins) -> bool:
+    """Say whether a definition may stay one, although images can use it: what it names is fixed, or may be loaded."""
+    if ruling.what != "keep":
+        return False
+    return origins(form.target) is LinkOrigin.NAMED or rules.links.hosts.fetches(address_of(form.target))
+
+
+def _is_private(target: str, rules: OutboundRules, *, suspicious: bool) -> bool:
     """Say whether an address carries a registered value, a key or prompt text."""
-    if rules.registered.find(target) or rules.prompts.find(re.sub(r"[+_%-]|%20", " ", target)):
+    if suspicious and (rules.registered.find(target) or (rules.secrets and any(True for _ in vendor_secrets(target)))):
         return True
-    return rules.secrets and any(True for _ in vendor_secrets(target))
+    return bool(rules.prompts) and bool(rules.prompts.find(re.sub(r"%20|[+_%-]", " ", target)))
 
 
 def _rewritten(form: Form, ruling: Ruling) -> Iterator[Change]:

@@ -12,6 +12,7 @@ import binascii
 import codecs
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from checkvalve.filters.normalise import normalise
@@ -68,8 +69,9 @@ NO_PROMPT: Final = PromptText()
 """No instructions to protect."""
 
 
+@lru_cache(maxsize=8)
 def _words(text: str) -> Words:
-    """Return the words of ``text`` with their places in it."""
+    """Return the words of ``text`` with their places in it; nobody changes the list."""
     normal = normalise(text)
     if normal.offsets is None:
         return list(tokens(normal.text))

