@@ -1,15 +1,21 @@
 """The event chain: one row for each change, in the same transaction, each row bound to the one before it.
 
-Guarantees: appends pass one after the other through the single ``audit_head`` row, so the chain has one end however
-many processes write; a changed, removed, inserted or reordered event breaks the chain, and a proposal whose state or
-bytes were edited disagrees with its events. What it does not prove: somebody who can write the database can rewrite
-the whole chain, and cut its end, unless you kept a head elsewhere (``audit head``) to verify against.
+Guarantees: appends pass one after the other through the single ``audit_head`` row, so events are numbered in the order
+of their commits, without gaps, however many processes write; a changed, removed, inserted or reordered event breaks the
+chain, and a proposal whose state or bytes were edited disagrees with its events. What it does not prove by itself:
+somebody who can write the database can rewrite the whole chain, and cut its end. The signed tree over the same events
+(:mod:`sealer`) shows that.
+
+What is hashed of an event's body is a commitment: an HMAC under a salt of its own. So body and salt can be erased, and
+nobody can find out a short value by trying all of them, while every hash and every proof stays as it is.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -21,10 +27,15 @@ from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import audit_head, events
+from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
 
 HEAD_ROW: Final = 1
-_VERSION: Final = 1  # of the hashed form below
+ERASED: Final = "content.erased"
+"""The kind of the event that says what was erased; bodies that are gone without one were removed by somebody else."""
+_PLAIN: Final = 1  # the hashed form with the body in it: what older versions wrote
+_COMMITTED: Final = 2  # the hashed form with a commitment to the body
+_SALT_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +49,52 @@ class Event:
     body: str
     prev: str
     hash: str
+    salt: str | None = None
+    commitment: str | None = None
+
+    @property
+    def form(self) -> bytes:
+        """The bytes that are hashed: into the chain, and as a leaf of the tree.
+
+        Raises:
+            HostileInputError: the event holds what this program never writes.
+        """
+        hashed = self.body if self.commitment is None else self.commitment
+        return event_form(
+            self.prev,
+            seq=self.seq,
+            at=self.at,
+            kind=self.kind,
+            subject=self.subject,
+            hashed=hashed,
+            committed=self.commitment is not None,
+        )
+
+    @property
+    def is_erased(self) -> bool:
+        """Say whether the body is gone."""
+        return self.commitment is not None and self.salt is None and self.body == ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether hash and commitment are those of what the event holds."""
+        try:
+            told = "sha256:" + hashlib.sha256(self.form).hexdigest() == self.hash
+            return told and (self.commitment is None or self.is_erased or self._is_committed())
+        except (HostileInputError, TypeError, ValueError, AttributeError):
+            return False  # a value of a kind that is never written is a change like any other
+
+    def _is_committed(self) -> bool:
+        return self.salt is not None and commitment(self.salt, self.body) == self.commitment
 
     def to_json(self) -> dict[str, JSON]:
-        """Return the event for people and programs; the hash covers exactly these fields."""
+        """Return the event for people and programs; an erased body is null."""
         return {
             "seq": self.seq,
             "at": rfc3339(self.at),
             "kind": self.kind,
             "subject": self.subject,
-            "body": json.loads(self.body),
+            "body": json.loads(self.body) if self.body else None,
             "prev": self.prev,
             "hash": self.hash,
         }
@@ -60,9 +108,19 @@ class Head:
     hash: str
 
 
+def commitment(salt: str, body: str) -> str:
+    """Return what stands for a body in the hashes: ``hmac-sha256:<hex>``, keyed with the salt (64 hex digits)."""
+    return "hmac-sha256:" + hmac.new(bytes.fromhex(salt), body.encode(), hashlib.sha256).hexdigest()
+
+
+def event_form(prev: str, *, seq: int, at: int, kind: str, subject: str, hashed: str, committed: bool) -> bytes:
+    """Return the bytes of one event that are hashed; ``hashed`` is its commitment, or in older events its body."""
+    return canonical([_COMMITTED if committed else _PLAIN, prev, seq, at, kind, subject, hashed])
+
+
 def chain_hash(prev: str, *, seq: int, at: int, kind: str, subject: str, body: str) -> str:
-    """Return the hash of one event. Pure: what the verifier computes is what the writer computed."""
-    form = canonical([_VERSION, prev, seq, at, kind, subject, body])
+    """Return the hash of one event as older versions wrote it: with the body itself in it."""
+    form = event_form(prev, seq=seq, at=at, kind=kind, subject=subject, hashed=body, committed=False)
     return "sha256:" + hashlib.sha256(form).hexdigest()
 
 
@@ -78,10 +136,12 @@ def append(connection: sa.Connection, *, at: int, kind: str, subject: str = "", 
     if row is None:
         raise StoreCorruptError("the audit chain has lost its head", remedy="restore a backup; nothing was changed")
     seq, prev = row
-    text = canonical(dict(body)).decode()
-    new = chain_hash(prev, seq=seq, at=at, kind=kind, subject=subject, body=text)
+    text, salt = canonical(dict(body)).decode(), secrets.token_hex(_SALT_BYTES)
+    kept = commitment(salt, text)
+    form = event_form(prev, seq=seq, at=at, kind=kind, subject=subject, hashed=kept, committed=True)
+    new = "sha256:" + hashlib.sha256(form).hexdigest()
     values = {"seq": seq, "at": at, "kind": kind, "subject": subject, "body": text, "prev": prev, "hash": new}
-    connection.execute(sa.insert(events).values(values))
+    connection.execute(sa.insert(events).values(salt=salt, commitment=kept, **values))
     connection.execute(sa.update(audit_head).where(audit_head.c.id == HEAD_ROW).values(hash=new))
     return Head(seq, new)
 

@@ -117,3 +117,11 @@ class LeaseLostError(QueueError):
     """The lease of this run is over, or somebody else has taken it: stop, and save nothing more."""
 
     code = "lease_lost"
+
+
+class LogError(ApprovalError):
+    """The audit log cannot be signed or judged: a key, a checkpoint or a file is missing, bad or of another log."""
+
+
+class LogTamperedError(LogError):
+    """The audit log is not what was signed: events were changed, removed, or an older state was put back."""

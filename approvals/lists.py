@@ -70,7 +70,7 @@ def events_table(events: Iterable[Event]) -> Table:
 
 def _summary(event: Event) -> str:
     """Pick what a reader looks for: of a new call its tool, verdict and rule; of a move who made it, and its code."""
-    body = json.loads(event.body)
+    body = json.loads(event.body) if event.body else {"code": "(erased)"}
     told = {name: str(body[name]) for name in _TOLD if body.get(name)}
     if event.kind == "proposal.recorded":
         told.pop("by", None)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals.columns import Name, Words
 
-SCHEMA_REVISION: Final = "0003"
+SCHEMA_REVISION: Final = "0004"
 """The newest migration. Kept here so that opening an up-to-date database needs no Alembic."""
 
 metadata = sa.MetaData()
@@ -171,6 +171,8 @@ events = sa.Table(
     sa.Column("body", Words(), nullable=False),
     sa.Column("prev", Name(71), nullable=False),
     sa.Column("hash", Name(71), nullable=False),
+    sa.Column("salt", Name(64), nullable=True),  # erased with the body; what is hashed is the commitment
+    sa.Column("commitment", Name(76), nullable=True),  # none: written before bodies were committed to
     sa.Index("ix_events_subject", "subject", "seq"),
 )
 
@@ -180,6 +182,23 @@ audit_head = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),  # one row: every append passes through it
     sa.Column("seq", sa.BigInteger, nullable=False),
     sa.Column("hash", Name(71), nullable=False),
+)
+
+tiles = sa.Table(
+    "tiles",
+    metadata,
+    sa.Column("level", sa.Integer, primary_key=True, autoincrement=False),  # 0: of leaves; n: of 256**n leaves each
+    sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("hashes", sa.LargeBinary, nullable=False),  # up to 256 of 32 bytes, as in C2SP's tlog-tiles
+)
+
+checkpoints = sa.Table(
+    "checkpoints",
+    metadata,
+    sa.Column("origin", Words(), primary_key=True),  # of this log; there is one row
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("note", Words(), nullable=False),  # the newest signed checkpoint
+    sa.Column("signed_at", sa.BigInteger, nullable=False),
 )
 
 leases = sa.Table(

@@ -27,7 +27,7 @@ PLANT = (
     "INSERT INTO endorsements SELECT 99, thread, value_digest, value, source, role, 'pay', kind, proposal_id, 'x', 1,"
     " NULL, NULL, '' FROM endorsements"
 )
-COLUMNS = ("at", "kind", "subject", "body", "prev", "hash")
+COLUMNS = ("at", "kind", "subject", "body", "prev", "hash", "salt", "commitment")
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,8 @@ def rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> N
     for seq, at, kind, subject, old in rows:
         body = canonical(change(json.loads(old))).decode()
         new = chain_hash(prev, seq=seq, at=at, kind=kind, subject=subject, body=body)
-        connection.execute("UPDATE events SET body = ?, prev = ?, hash = ? WHERE seq = ?", (body, prev, new, seq))
+        set_ = "UPDATE events SET body = ?, prev = ?, hash = ?, salt = NULL, commitment = NULL WHERE seq = ?"
+        connection.execute(set_, (body, prev, new, seq))
         prev = new
     connection.execute("UPDATE audit_head SET hash = ?", (prev,))
     connection.commit()

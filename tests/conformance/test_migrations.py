@@ -75,6 +75,30 @@ def test_a_full_database_of_the_second_version_is_brought_up_to_date(
         assert verify(store).ok
 
 
+def test_a_full_database_of_the_third_version_is_brought_up_to_date(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its events keep their hashes, new ones follow them in the same chain, and all become leaves of one tree."""
+    with made_by("0003", empty, monkeypatch) as old:
+        restore(old, DATA / "filled_0003.json")
+    with Store.open(empty, create=False) as store:
+        with store.read() as connection:
+            assert schema.revision(connection) == SCHEMA_REVISION
+            assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+            old_events = list(audit.read_events(connection))
+        assert {event.commitment for event in old_events} == {None}
+        assert verify(store).ok
+        with store.read() as connection:
+            ann = connection.execute(sa.select(reviewers).where(reviewers.c.name == "ann")).one()
+        clock = HandClock()
+        Desk.over(Queue(store, clock), clock, Reviewer(ann.name, ann.selector)).grant()
+        with store.read() as connection:
+            events = list(audit.read_events(connection))
+        assert events[: len(old_events)] == old_events
+        assert None not in {event.commitment for event in events[len(old_events) :]}
+        assert verify(store).ok
+
+
 @contextmanager
 def made_by(revision: str, url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """Give a database with the tables of an older version."""
