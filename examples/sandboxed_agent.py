@@ -48,7 +48,7 @@ def main(folder: Path) -> list[str]:
     """Run the agent with its files in ``folder``; return what the model was told of each command."""
     script = [*(call(number, argv) for number, argv in enumerate(COMMANDS)), AIMessage("Done.")]
     model: Any = HijackedModel(messages=iter(script))
-    manifest = shutil.copy(HERE / "sandbox_tools.yaml", folder / "tools.yaml")
+    manifest = Path(shutil.copy(HERE / "sandbox_tools.yaml", folder / "tools.yaml"))
     # [docs]
     settings = Settings(manifest=manifest, database_url=f"sqlite:///{folder}/checkvalve.db", sandbox="bubblewrap")
     with build(settings) as gateway:  # refuses to start where there is no sandbox

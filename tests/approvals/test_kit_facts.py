@@ -22,7 +22,7 @@ DESCRIBING = {"profile", "leaves_domain", "reversible"}
 
 def test_the_schema_is_read() -> None:
     assert {"asked", "protected", *DESCRIBING} <= FACTS.keys()
-    facts = {**GOOD, "profile": "strict", "leaves_domain": False, "reversible": False}
+    facts: dict[str, bool | str] = {**GOOD, "profile": "strict", "leaves_domain": False, "reversible": False}
     assert load_policy().evaluate("send", facts).errors == ()
 
 

@@ -11,7 +11,8 @@ from checkvalve.approvals.verdicts import Allow, Deny, Verdict
 from checkvalve.corpora.agentdojo import goals
 from checkvalve.corpora.agentdojo.actors import Run, benign, hijacked
 from checkvalve.corpora.agentdojo.adapter import MARKER, ToolCall, load_suite
-from checkvalve.corpora.agentdojo.run import DEFAULT_VERSION, packaged_manifest
+from checkvalve.corpora.agentdojo.profiles import packaged_manifest
+from checkvalve.corpora.agentdojo.run import DEFAULT_VERSION
 from checkvalve.corpora.agentdojo.score import attack_case, outcome, worse
 from checkvalve.corpora.guard import AllowAll, Guard, PlainAnswer, ReviewNonRead
 

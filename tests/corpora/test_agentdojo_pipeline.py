@@ -20,7 +20,8 @@ from checkvalve.corpora.agentdojo import run_agentdojo
 from checkvalve.corpora.agentdojo.actors import MOMENTS, Moment
 from checkvalve.corpora.agentdojo.adapter import load_suite
 from checkvalve.corpora.agentdojo.pipeline_run import BOTH, READER, ROWS, Company, Setting
-from checkvalve.corpora.agentdojo.run import DEFAULT_VERSION, packaged_manifest
+from checkvalve.corpora.agentdojo.profiles import packaged_manifest
+from checkvalve.corpora.agentdojo.run import DEFAULT_VERSION
 from checkvalve.corpora.agentdojo.script import Script
 from checkvalve.corpora.agentdojo.stage import Played, Stage
 from checkvalve.corpora.report import CaseResult, Report

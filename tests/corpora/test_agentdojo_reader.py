@@ -13,7 +13,7 @@ from checkvalve.corpora.agentdojo.composing import Composer
 from checkvalve.corpora.agentdojo.figures import DAY, MONEY, day_in, days, has_day
 from checkvalve.corpora.agentdojo.finder import Finder
 from checkvalve.corpora.agentdojo.lookup import Lookup
-from checkvalve.corpora.agentdojo.run import packaged_manifest
+from checkvalve.corpora.agentdojo.profiles import packaged_manifest
 from checkvalve.corpora.agentdojo.shown import Seen, Shown
 from checkvalve.corpora.agentdojo.smuggling import smuggled
 from checkvalve.corpora.agentdojo.steering import Attacker, changes, is_wanted

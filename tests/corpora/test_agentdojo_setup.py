@@ -10,10 +10,10 @@ import pytest
 
 from checkvalve.approvals.toolspec import Effect, Role
 from checkvalve.corpora.agentdojo import SUITES, adapter, run_agentdojo
-from checkvalve.corpora.agentdojo.run import packaged_manifest
+from checkvalve.corpora.agentdojo.profiles import packaged_manifest
 from checkvalve.corpora.errors import CorpusDataError, MissingExtraError, UnknownCorpusError
 
-OUTSIDERS = {  # (suite, tool, path): what a stranger writes, so that it may at most be trusted in records of the user's own
+OUTSIDERS = {  # (suite, tool, path): what a stranger writes: at most trusted in records of the user's own
     ("workspace", "search_emails", "sender"),
     ("workspace", "search_emails", "subject"),
     ("workspace", "search_emails", "body"),

@@ -62,7 +62,7 @@ def test_a_mandate_of_the_host_is_used_up() -> None:
 
 def test_what_is_moved_is_added_up() -> None:
     running = Running("m1", Mandate("read_bill", "pay", ("amount",), max_amount=100, max_total=150, max_calls=3))
-    assert (running.calls_left, running.amount_left) == (3, 150)
+    assert (running.calls_left, running.amount_left) == (3, Decimal(150))
     running.take("98.70")
     running.take("")
     assert (running.calls_left, running.amount_left) == (1, Decimal("51.30"))

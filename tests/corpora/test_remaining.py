@@ -103,8 +103,8 @@ def decision(verdict: Allow | Deny | Review, *arguments: ArgumentReport, rules: 
 
 
 def test_evidence_is_taken_from_the_decision() -> None:
-    origin = {"source": "tool:read_mail/call-1#3.body", "match": "exact", "trust": "untrusted"}
-    said = {"source": "user", "match": "exact", "trust": "authoritative"}
+    origin: dict[str, object] = {"source": "tool:read_mail/call-1#3.body", "match": "exact", "trust": "untrusted"}
+    said: dict[str, object] = {"source": "user", "match": "exact", "trust": "authoritative"}
     arguments = (
         ArgumentReport("to.1", "target", "email", sufficient=False, origins=(origin, origin)),
         ArgumentReport("to.0", "target", "email", sufficient=True, origins=(said,)),

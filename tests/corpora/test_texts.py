@@ -61,9 +61,14 @@ def test_the_interval_is_wilsons_over_groups() -> None:
 
 
 def test_the_half_of_a_group_hangs_on_its_name_alone() -> None:
-    halves = {Row("c", f"group {number}", "", attack=True, carrier="", kind="", acts=False).half for number in range(40)}
+    halves = {
+        Row("c", f"group {number}", "", attack=True, carrier="", kind="", acts=False).half for number in range(40)
+    }
     assert halves == {"dev", "held-out"}
-    assert Row("c", "g", "x", attack=True, carrier="", kind="", acts=False).half == Row("d", "g", "", attack=False, carrier="", kind="", acts=True).half
+    assert (
+        Row("c", "g", "x", attack=True, carrier="", kind="", acts=False).half
+        == Row("d", "g", "", attack=False, carrier="", kind="", acts=True).half
+    )
 
 
 def test_a_line_that_is_no_row_is_named(tmp_path: Path) -> None:
@@ -106,12 +111,18 @@ def test_our_own_techniques_are_nearly_all_flagged() -> None:
 @needs_corpora
 @pytest.mark.parametrize("corpus", ["notinject", "benign_email", "benign_tool_output", "benign_tool_desc", "frr"])
 def test_ordinary_texts_are_never_flagged(corpus: str) -> None:
-    flagged = [row.group for row in rows(DATA, [corpus]) if scan_inbound(row.content, tools=row.carrier == "tool_description").status is not Status.CLEAN]
+    flagged = [
+        row.group
+        for row in rows(DATA, [corpus])
+        if scan_inbound(row.content, tools=row.carrier == "tool_description").status is not Status.CLEAN
+    ]
     assert not flagged
 
 
 @needs_corpora
-@pytest.mark.parametrize(("corpus", "most"), [("benign_docs", 0.01), ("benign_i18n", 0.01), ("benign_agent_files", 0.02)])
+@pytest.mark.parametrize(
+    ("corpus", "most"), [("benign_docs", 0.01), ("benign_i18n", 0.01), ("benign_agent_files", 0.02)]
+)
 def test_documents_are_hardly_ever_flagged(corpus: str, most: float) -> None:
     found = [scan_inbound(row.content).status is Status.FLAGGED for row in rows(DATA, [corpus])]
     assert sum(found) <= most * len(found)
@@ -119,7 +130,11 @@ def test_documents_are_hardly_ever_flagged(corpus: str, most: float) -> None:
 
 @needs_corpora
 def test_tool_data_of_benchmarks_is_hardly_ever_flagged() -> None:
-    found = [scan_inbound(row.content).status for row in rows(DATA, ["agentdojo", "agent_security_sandbox"]) if not row.attack and row.kind == "benign"]
+    found = [
+        scan_inbound(row.content).status
+        for row in rows(DATA, ["agentdojo", "agent_security_sandbox"])
+        if not row.attack and row.kind == "benign"
+    ]
     assert len(found) > 50
     assert sum(status is Status.FLAGGED for status in found) <= 0.01 * len(found)
 

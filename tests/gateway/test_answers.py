@@ -41,7 +41,7 @@ class StreamingModel(ScriptedModel):
     ) -> Iterator[ChatGenerationChunk]:
         message = self._generate(messages).generations[0].message
         for char in str(message.content):
-            chunk = ChatGenerationChunk(message=AIMessageChunk(char))
+            chunk = ChatGenerationChunk(message=AIMessageChunk(content=char))
             if run_manager:
                 run_manager.on_llm_new_token(char, chunk=chunk)
             yield chunk
@@ -136,7 +136,9 @@ def test_b22_in_awaited_agents_as_well(world: World) -> None:
 def test_without_the_guard_the_same_model_streams_the_link() -> None:
     """The control: the way of streaming that is silent above is not silent by itself."""
     run = create_agent(StreamingModel(script=[AIMessage(f"![c]({EVIL})")]), [])
-    chunks = [part[0].content for part in run.stream({"messages": [("user", "hi")]}, stream_mode="messages")]
+    words: Any = {"messages": [("user", "hi")]}
+    parts: Iterator[Any] = run.stream(words, stream_mode="messages")
+    chunks = [part[0].content for part in parts]
     assert "".join(chunks) == f"![c]({EVIL})"
     assert len(chunks) > 10
 

@@ -20,7 +20,7 @@ from checkvalve.approvals.manifest import load_manifest
 from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.toolspec import Effect, Manifest, Role, ToolSpec
 from checkvalve.filters.values import canonical
-from checkvalve.gateway.decide_command import Case, decide_loaded
+from checkvalve.gateway.decide_command import CallCase, Case, Step, decide_loaded
 from checkvalve.gateway.policykit_cases import CaseFile, read_cases, read_document
 from checkvalve.gateway.policykit_gallery import names
 from tests.gateway.terminal import Terminal
@@ -113,7 +113,8 @@ def test_every_tool_has_a_case_that_it_must_not_pass_and_one_that_it_must(name: 
 def test_the_calls_of_the_cases_are_calls_of_these_tools(name: str) -> None:
     schemas = {tool.name: tool.schema for tool in read_tools(read_document(FOLDER / f"{name}.tools.json"), name)}
     for expected, case in cases(name).cases:
-        for step in (*case.history, case.call):
+        steps: tuple[Step | CallCase, ...] = (*case.history, case.call)
+        for step in steps:
             wrong = [error.message for error in Draft202012Validator(schemas[step.tool]).iter_errors(dict(step.args))]
             assert not wrong, (expected.name, step.tool)
 
