@@ -16,6 +16,7 @@ from checkvalve.filters.pii.detect import CHUNK, PiiHit, UnscannedError, find_pi
 from checkvalve.filters.pii.engine import analyzer, is_chinese_id
 from checkvalve.filters.pii.kinds import KINDS, NEEDS
 from checkvalve.filters.pii.vault import Vault
+from checkvalve.filters.strictjson import JSON
 from checkvalve.filters.tainted import Reference, Tainted
 
 
@@ -143,7 +144,7 @@ def test_only_the_kinds_that_are_asked_for_are_found() -> None:
 
 
 def test_the_engine_has_no_recogniser_that_never_returns_and_none_without_a_need() -> None:
-    names = {one.name for one in analyzer().registry.recognizers}
+    names: set[str] = {str(vars(one)["name"]) for one in analyzer().registry.recognizers}
     assert not {"UrlRecognizer", "EmailRecognizer", "IpRecognizer", "SpacyRecognizer"} & names
     entities = {entity for one in analyzer().registry.recognizers for entity in one.supported_entities}
     assert entities == set(NEEDS)
@@ -225,15 +226,16 @@ def test_the_same_value_under_another_label_is_another_token(vault: Vault) -> No
 
 def test_b26_tokens_are_restored_in_every_string_of_a_call_and_an_unknown_one_stops_it(vault: Vault) -> None:
     tokenised(vault, "amy@corp.example.com")
-    args = {"to": ["⟨EMAIL_1⟩"], "body": {"text": "for ⟨EMAIL_1⟩", "n": 1}}
+    args: JSON = {"to": ["⟨EMAIL_1⟩"], "body": {"text": "for ⟨EMAIL_1⟩", "n": 1}}
     readers = ["amy@corp.example.com"]
     restored = vault.restore_args(args, readers)
     assert restored == {"to": ["amy@corp.example.com"], "body": {"text": "for amy@corp.example.com", "n": 1}}
-    for wrong, audience, code in (
+    cases: list[tuple[JSON, list[str], str]] = [
         ({"to": "⟨EMAIL_7⟩"}, readers, "unknown_token"),
         ({"⟨EMAIL_1⟩": 1}, ["eve@drop.example"], "unreadable_token"),
         ({"to": "⟨EMAIL_1⟩"}, ["eve@drop.example"], "unreadable_token"),
-    ):
+    ]
+    for wrong, audience, code in cases:
         with pytest.raises(HostileInputError) as raised:
             vault.restore_args(wrong, audience)
         assert raised.value.code == code

@@ -93,7 +93,7 @@ def test_reading_says_where_it_came_from_and_how_old_it_is_and_leaves_out_what_w
 def test_only_an_endorsement_raises_a_label_and_it_names_who_and_why() -> None:
     foreign = entry("x", FOREIGN)
     better = endorsed(foreign, by="ann", evidence="called the customer")
-    assert (better.label.trust, better.verified_by, better.label.sources) == (Trust.VERIFIED, "ann", {MAIL})
+    assert (better.label.trust, better.verified_by, better.label.sources) == (Trust.VERIFIED, "ann", frozenset({MAIL}))
     assert better.label.readers == FOREIGN.readers
     for by, evidence, trust in (
         ("", "x", Trust.VERIFIED),
