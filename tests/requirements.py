@@ -139,12 +139,12 @@ CLAIMS: Final = (
         "output",
         "Final answers, messages and bodies are sinks too: no auto-fetched resource, secret, canary or prompt text "
         "leaves.",
-        "docs/threat-model.md",
+        "docs/filters-outbound.md, docs/threat-model.md",
         Status.PARTLY,
-        "links and addresses in outgoing arguments are attributed, and the pipeline's final answers are decided over "
-        "their links and resources; a guarded agent's answers are not, and secrets, canaries and prompt text are not "
-        "looked for yet",
-        {"langchain": "not yet", "toolnode": "not yet", **_PIPELINE},
+        "looked for are every form of link and resource, registered values and canaries in the encodings that "
+        "docs/filters-outbound.md lists, keys by their form, and eight words of an instruction in a row; a prompt that "
+        "is retold or translated, a part of a value, structured output and reasoning parts are not",
+        {"langchain": "yes; the model runs unstreamed", "toolnode": "calls only", "decide": "-", **_PIPELINE},
     ),
     Claim(
         "C9",
