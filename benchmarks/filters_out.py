@@ -52,8 +52,8 @@ PROSE = (
     "reviewers see where an argument came from. Ask bob@corp.example or call +49 30 901820 if anything is unclear.\n"
 )
 HOSTILE = {
-    "a.": "a.", "a.b/": "a.b/", "http://": "http://", "www.": "www.", "![": "![", "closing brackets": "](", "[a](": "[a](",
-    "[]:": "[]:", "<a ": "<a ", "<x '\"": "<x '\"", "url(": "url(", "src=": "src=", "&#104;": "&#104;",
+    "a.": "a.", "a.b/": "a.b/", "http://": "http://", "www.": "www.", "![": "![", "closing brackets": "](",
+    "[a](": "[a](", "[]:": "[]:", "<a ": "<a ", "<x '\"": "<x '\"", "url(": "url(", "src=": "src=", "&#104;": "&#104;",
     "zero width": "\u200b", "a@": "a@", "123 456 ": "123 456 ", "1.1.": "1.1.", "::1 ": "::1 ", "eyJ": "eyJ",
     "key = ": "key = ", "-----BEGIN": "-----BEGIN PRIVATE KEY-----", "QUFB": "QUFB", "a": "a",
     "value": "horse-battery-",
