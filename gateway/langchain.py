@@ -33,6 +33,7 @@ from checkvalve.gateway.errors import GatewayError, MissingExtraError
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.messages import text_of
 from checkvalve.gateway.runs import inside_a_call
+from checkvalve.gateway.tool_descriptions import ToolDescriptions
 from checkvalve.gateway.toolgate import OnReview, ToolGate, idempotency_key
 from checkvalve.gateway.words import use_words_key, user_message
 
@@ -77,6 +78,7 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             requester=requester,
             mandates=mandates,
         )
+        self._descriptions = ToolDescriptions(gateway.inbound)
         self._answers = Answers(gateway.services)
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -103,7 +105,7 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any] | AIMessage:
         """Refuse tools that would run at the model provider, take in what the model reads, and clean what it says."""
-        self._refuse_hosted(request)
+        request = self._with_fit_tools(request)
         self._take_in(_read_by_model(request), request.runtime)
         if self._gate.gateway.observing:
             return self._cleaned(handler(request), request)
@@ -113,7 +115,7 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any] | AIMessage:
         """Do what :meth:`wrap_model_call` does."""
-        self._refuse_hosted(request)
+        request = await asyncio.to_thread(self._with_fit_tools, request)
         await asyncio.to_thread(self._take_in, _read_by_model(request), request.runtime)
         observing = self._gate.gateway.observing
         response = await (handler(request) if observing else aunstreamed(lambda: handler(request)))
@@ -156,6 +158,14 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             conversation.take_in(session, messages, typed=typed)
         except Exception as error:  # noqa: BLE001  # what was not taken in has no authority: each call is judged alone
             get_logger().error("gate.failed", error=type(error).__name__, remedy=getattr(error, "remedy", ""))
+
+    def _with_fit_tools(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """Refuse tools that run elsewhere, and leave out those whose description is withheld."""
+        self._refuse_hosted(request)
+        fit = self._descriptions.fit(request.tools)
+        return (
+            request if len(fit) == len(request.tools) or self._gate.gateway.observing else request.override(tools=fit)
+        )
 
     def _refuse_hosted(self, request: ModelRequest[Any]) -> None:
         for name in _hosted(request):

@@ -1,8 +1,8 @@
 """The strings of JSON with their exact places: found by reading the text once, without building the value.
 
 Guarantees: linear; broken JSON gives the strings it has; an escape is undone and maps back to its own characters.
-Short values stand together in one view with a paragraph between any two; long ones get a view of their own, because
-they may be a page or a mail. Keys are metadata.
+Values stand together in one view with a paragraph between any two; a long one that may be a page, a mail or JSON gets
+a view of its own. Keys are metadata.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ _STRING: Final = re.compile(r'"((?:[^"\\]++|\\.)*+)"?(\s*+:)?', re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|(.))", re.DOTALL)
 _BETWEEN: Final = re.compile(r"[\s\[\]{},:0-9.eE+-]|true|false|null|NaN|Infinity")
 _PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_STRUCTURED: Final = re.compile(
+    r"(?:\s|\\[nrt])*+(?:[\[{]|BEGIN:V|[A-Za-z-]{2,40}: [^\n\\]{1,400}(?:\\r)?\\n[A-Za-z-]{2,40}: )"
+)
 _LONG: Final = 120
 """Characters from which a value may be a document of its own."""
 
@@ -34,7 +37,7 @@ def leaves(view: View) -> Iterator[View]:
         start, end = found.span(1)
         if found[2]:
             _append(keys, start, end)
-        elif end - start >= _LONG:
+        elif end - start >= _LONG and _may_be_more(view.text, start, end):
             own = Builder(view)
             _append(own, start, end)
             yield own.view()
@@ -44,6 +47,11 @@ def leaves(view: View) -> Iterator[View]:
         yield values.view()
     if keys:
         yield keys.view(Channel.METADATA, "keys")
+
+
+def _may_be_more(text: str, start: int, end: int) -> bool:
+    """Say whether a value may be a page, a mail, a calendar or JSON; what it says first shows it."""
+    return text.find("<", start, end) >= 0 or _STRUCTURED.match(text, start, end) is not None
 
 
 def _append(builder: Builder, start: int, end: int) -> None:
