@@ -1,26 +1,44 @@
-"""Verifying the log: the chain against itself, against a head kept elsewhere, and the tables against the chain.
+"""Verifying the log: the chain against itself, against what was signed and kept elsewhere, and the tables against it.
 
 What it proves: nothing in the chain was changed, removed, inserted or reordered, and what the tables of proposals,
 permits, attempts, endorsements, mandates and reviewers say is what the events say. What it cannot prove: that the
-records are true, or that nobody rewrote the whole chain; for that, keep heads (``audit head``) where the gateway's user
-cannot write, and verify against them. What it does not look at: ``content`` and ``history`` (the words, results and
-labels that a thread was decided from) and ``leases``; no event holds them.
+records are true, or that nobody rewrote the whole chain; for that it needs checkpoints that were signed and kept
+outside the database (:mod:`judge`), or a saved head (``audit head``). What it does not look at: ``content`` and
+``history`` (the words, results and labels that a thread was decided from) and ``leases``; no event holds them.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals.audit import Event, Head, read_events
+from checkvalve.approvals.audit import ERASED, Event, Head, read_events
+from checkvalve.approvals.errors import LogTamperedError
+from checkvalve.approvals.judge import (
+    PRUNED,
+    ROTATED,
+    Basis,
+    Gone,
+    Judge,
+    Outside,
+    Watch,
+    checkpoint_json,
+    rotations_in,
+)
+from checkvalve.approvals.lastsigned import newest
+from checkvalve.approvals.logkeys import Trust
+from checkvalve.approvals.merkle import leaf_hash
+from checkvalve.approvals.notes import PublicKey
 from checkvalve.approvals.said import Seen
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tablecheck import body_of, check_tables
-from checkvalve.approvals.tables import audit_head
+from checkvalve.approvals.tables import audit_head, events
+from checkvalve.approvals.tiles import Tiles
+from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
 
 MAX_FINDINGS: Final = 100
@@ -49,6 +67,9 @@ class VerifyReport:
     head: Head = field(default_factory=lambda: Head(0, ""))
     findings: list[Finding] = field(default_factory=list)
     more: int = 0
+    compared: list[str] = field(default_factory=list)  # what was kept outside, and agrees
+    notes: list[str] = field(default_factory=list)  # what a person should know, and nothing is wrong with
+    signed: dict[str, JSON] | None = None  # the newest checkpoint, when its signatures were checked
 
     @property
     def ok(self) -> bool:
@@ -70,6 +91,9 @@ class VerifyReport:
             "head": {"seq": self.head.seq, "hash": self.head.hash},
             "findings": [finding.to_json() for finding in self.findings],
             "more": self.more,
+            "compared": list(self.compared),
+            "notes": list(self.notes),
+            "signed": self.signed,
         }
 
 
@@ -90,41 +114,131 @@ def parse_head(text: str) -> Head:
     return Head(int(parts[1]), "" if parts[2] == "-" else parts[2])
 
 
-def verify(store: Store, *, saved: Head | None = None) -> VerifyReport:
+def verify(
+    store: Store,
+    *,
+    saved: Head | None = None,
+    keys: Iterable[PublicKey] = (),
+    outside: Iterable[Outside] = (),
+    now: int | None = None,
+) -> VerifyReport:
     """Check everything in one snapshot.
 
     1. Walk the chain: numbers without a gap, each event bound to the one before, each hash as computed.
     2. The head row is the end of the chain.
     3. The saved head lies in the chain.
-    4. Every column of proposals, grants, attempts, endorsements, mandates, uses and reviewers is that of the events.
+    4. With ``keys``: every checkpoint, the database's and those kept ``outside``, is signed and fits the tree.
+    5. Every column of proposals, grants, attempts, endorsements, mandates, uses and reviewers is that of the events.
+
+    ``now`` (microseconds) makes a log whose heartbeats have stopped a note of the report.
     """
     report = VerifyReport()
-    seen: dict[str, Seen] = defaultdict(Seen)
+    trusted = tuple(keys)
     with store.read() as connection:
-        last = _walk(read_events(connection), report, seen, saved)  # 1.
+        told = _events_of(connection, PRUNED, ERASED, ROTATED)
+        judge = _judge(connection, trusted, outside, told) if trusted else None
+        walk = _Walk(report, Gone(told), judge, Tiles(connection), saved)
+        for event in read_events(connection):  # 1.
+            walk.take(event)
+        last = walk.last
         row = connection.execute(sa.select(audit_head.c.seq, audit_head.c.hash)).one_or_none()
         if row is None or (row.seq, row.hash) != (last.seq, last.hash):  # 2.
             report.add("head_differs", "the head does not match the last event: events were cut off or added")
         if saved is not None and saved.seq > last.seq:  # 3.
             report.add("truncated", f"the saved head is event {saved.seq}, and the log ends at {last.seq}", last.seq)
-        for code, text in check_tables(connection, seen):  # 4.
+        elif saved is not None:
+            report.compared.append("the saved head")
+        if judge is not None:
+            _conclude(report, judge)  # 4.
+        for code, text in check_tables(connection, walk.seen):  # 5.
             report.add(code, text)
     report.head = last
+    report.notes += walk.watch.silences
+    if now is not None and walk.watch.is_silent(now):
+        report.notes.append("no heartbeat since the last event: is the gateway running?")
     return report
 
 
-def _walk(chain: Iterator[Event], report: VerifyReport, seen: dict[str, Seen], saved: Head | None) -> Head:
-    last = Head(0, "")
-    for event in chain:
+def _events_of(connection: sa.Connection, *kinds: str) -> list[Event]:
+    query = sa.select(events).where(events.c.kind.in_(kinds)).order_by(events.c.seq)
+    return [Event(**row) for row in connection.execute(query).mappings()]
+
+
+def _judge(
+    connection: sa.Connection, keys: tuple[PublicKey, ...], outside: Iterable[Outside], told: Iterable[Event]
+) -> Judge:
+    try:
+        stored = newest(connection)
+    except LogTamperedError as error:
+        stored = error.message  # no checkpoint, so it is found to be a bad one
+    inside = () if stored is None else (Outside("the database", stored, inside=True),)
+    trust = Trust.of(keys, rotations_in(event for event in told if event.kind == ROTATED))
+    return Judge(Basis(trust, (*inside, *outside), keys[0].name))
+
+
+def _conclude(report: VerifyReport, judge: Judge) -> None:
+    for code, text in judge.findings():
+        report.add(code, text)
+    report.compared += judge.sources()
+    if judge.newest is None:
+        report.notes.append("nothing is signed yet: checkvalve audit seal")
+        return
+    report.signed = checkpoint_json(judge.newest)
+    left = judge.size - judge.newest.checkpoint.size
+    if left > 0:
+        report.notes.append(f"the newest {left} events are not signed yet")
+
+
+class _Walk:
+    """Walks the chain."""
+
+    def __init__(self, report: VerifyReport, gone: Gone, judge: Judge | None, tiles: Tiles, saved: Head | None) -> None:
+        self.last = Head(0, "")
+        self.seen: dict[str, Seen] = defaultdict(Seen)
+        self.watch = Watch()
+        self._report = report
+        self._gone = gone
+        self._judge = judge
+        self._tiles = tiles
+        self._saved = saved
+
+    def take(self, event: Event) -> None:
+        """Take in the next event."""
+        report, last, saved = self._report, self.last, self._saved
         report.events += 1
         if event.seq != last.seq + 1:
-            report.add("missing", f"events between {last.seq} and {event.seq} are missing", event.seq)
+            self._skip(event)
         elif event.prev != last.hash:
             report.add("broken_link", f"event {event.seq} does not follow the one before it", event.seq)
         if not event.is_whole:
             report.add("changed", f"event {event.seq} is not what was written", event.seq)
+        elif event.is_erased and not self._gone.is_erased(event.seq):
+            report.add("emptied", f"the content of event {event.seq} is gone, and no event says why", event.seq)
         if saved is not None and event.seq == saved.seq and event.hash != saved.hash:
             report.add("replaced", f"event {event.seq} is another one than when the head was saved", event.seq)
-        seen[str(event.subject)].note(str(event.kind), body_of(event.body), event.at)
-        last = Head(event.seq, event.hash)
-    return last
+        if self._judge is not None:
+            self._judge.take(_leaf(event))
+        self.watch.take(event)
+        self.seen[str(event.subject)].note(str(event.kind), body_of(event.body), event.at)
+        self.last = Head(event.seq, event.hash)
+
+    def _skip(self, event: Event) -> None:
+        """Take the hashes of removed events from the tree; removed without an event that says so is a finding."""
+        first, last = self.last.seq + 1, event.seq - 1
+        if not self._gone.is_removed(first, last):
+            text = f"events between {self.last.seq} and {event.seq} are missing"
+            self._report.add("missing", text, event.seq)
+            return
+        if self._judge is not None:
+            try:
+                for seq in range(first, last + 1):
+                    self._judge.take(self._tiles.leaf(seq - 1))
+            except LogTamperedError as error:
+                self._report.add("missing", error.message, event.seq)
+
+
+def _leaf(event: Event) -> bytes:
+    try:
+        return leaf_hash(event.form)
+    except (HostileInputError, TypeError, ValueError, AttributeError):
+        return b""  # never a hash: the root will differ

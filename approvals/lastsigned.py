@@ -1,0 +1,101 @@
+"""The newest checkpoint, in the database and in the file outside it, and whether a key of ours signed it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+import sqlalchemy as sa
+
+from checkvalve.approvals.checkpoints import Opened, open_checkpoint
+from checkvalve.approvals.errors import LogError, LogTamperedError
+from checkvalve.approvals.logkeys import Trust
+from checkvalve.approvals.notes import Note
+from checkvalve.approvals.tables import checkpoints
+
+_REMEDY: Final = "nothing was signed; verify the audit log: checkvalve audit verify"
+
+
+def newest(connection: sa.Connection) -> str | None:
+    """Return the newest checkpoint in the database, as it was signed."""
+    found = connection.execute(sa.select(checkpoints.c.note)).scalars().all()
+    if len(found) > 1:
+        raise LogTamperedError("the database has checkpoints of several logs", remedy=_REMEDY)
+    return str(found[0]) if found else None
+
+
+def parse_size(text: str) -> int:
+    """Return the size that a checkpoint names, 0 where it names none; it is judged elsewhere."""
+    lines = text.split("\n", 2)
+    return int(lines[1]) if len(lines) > 1 and lines[1].isascii() and lines[1].isdigit() else 0
+
+
+def opened(text: str, trust: Trust, origin: str, *, kinds: Collection[int] = ()) -> Opened:
+    """Return a checkpoint that was signed by keys that may sign one of its size; by those of ``kinds``, where given.
+
+    Raises:
+        LogTamperedError: it was not.
+        LogError: it is one of another log.
+    """
+    size, found = parse_size(text), None
+    sets = [tuple(key for key in keys if not kinds or key.kind in kinds) or keys for keys in trust.keys_for(size)]
+    for keys in sets:
+        try:
+            found = open_checkpoint(text, keys)
+            break
+        except ValueError as error:
+            raise LogTamperedError(f"a checkpoint cannot be read: {error}", remedy=_REMEDY) from error
+        except LogError as error:
+            if keys == sets[-1]:
+                raise LogTamperedError(str(error), remedy=_REMEDY) from error
+    if found is None:
+        raise LogTamperedError(f"no known key may sign a checkpoint of {size} events", remedy=_REMEDY)
+    if found.checkpoint.origin != origin:
+        raise LogError(
+            f"the checkpoint is of the log {found.checkpoint.origin!r}, not of {origin!r}",
+            remedy="use the key that this database was signed with",
+        )
+    return found
+
+
+def read_signed(file: Path) -> str | None:
+    """Return what was last signed, None where nothing was.
+
+    Raises:
+        LogError: the file cannot be read.
+    """
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeError) as error:
+        raise LogError(f"the file of the last checkpoint {file} cannot be read", remedy="check its owner") from error
+
+
+def write_signed(file: Path, note: Note) -> None:
+    """Write the file whole, on disk before this returns.
+
+    Raises:
+        LogError: it cannot be written; then nothing may be published.
+    """
+    target = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    try:
+        with os.fdopen(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as stream:
+            stream.write(str(note))
+            stream.flush()
+            os.fsync(stream.fileno())
+        target.replace(file)
+        folder = os.open(file.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        target.unlink(missing_ok=True)
+        raise LogError(
+            f"the file of the last checkpoint {file} cannot be written: {error.strerror}",
+            remedy="nothing was signed; check the folder, its permissions and its disk",
+        ) from error
