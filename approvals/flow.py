@@ -78,9 +78,8 @@ def may_flow(
         mixture = reduce(Readers.meet, (field.readers for field in read), PUBLIC)
     said = index.user_words()
     targets = [item for item in leaves if item.spec.role is Role.TARGET]
-    agreed = bool(targets) and all(_is_mandated(item) or is_chosen(item, index, tool) for item in targets)
     if mixture.public or all(
-        _is_users(item, said) or _is_closed(item, tool) or (agreed and _is_mandated(item)) for item in content
+        _is_users(item, said) or _is_closed(item, tool) or _is_mandated(item, targets, index, tool) for item in content
     ):
         return True
     if not targets:
@@ -94,9 +93,14 @@ def may_flow(
     return not any(_is_secret(field) and not _named(field, index, tool) for field in restricted)
 
 
-def _is_mandated(item: AttributedLeaf) -> bool:
-    """Say whether a mandate covers a value: what stands so in its source may go where the mandate lets it go."""
-    return item.covered_by == "mandate"
+def _is_mandated(
+    item: AttributedLeaf, targets: Sequence[AttributedLeaf], index: AttributionIndex, tool: ToolSpec
+) -> bool:
+    """Say whether what stands in the source of a mandate goes only where that very mandate, or the user, lets it go."""
+    given = {use.id for use in item.uses if use.kind == "mandate"}
+    return bool(given and targets) and all(
+        given & {use.id for use in target.uses} or is_chosen(target, index, tool) for target in targets
+    )
 
 
 def _given(put_in: Mapping[str, Sequence[Field]], tool: ToolSpec) -> Iterator[Field]:

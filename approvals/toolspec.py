@@ -147,7 +147,7 @@ class ResultField(_Strict):
     @model_validator(mode="after")
     def _conditions_are_plain(self) -> ResultField:
         """Refuse conditions that would look as if they held something."""
-        if self.when and not self.trusted:
+        if self.when and not self.trusted and not self.contact:
             raise ValueError(
                 f"field {self.path!r} has `when` and nothing to trust; say in `writable_by` who writes it then"
             )
@@ -155,8 +155,11 @@ class ResultField(_Strict):
             raise ValueError(f"field {self.path!r} has `when`; name its first step, so that the record is known")
         if any(not allowed or not all(allowed) for allowed in self.when.values()):
             raise ValueError(f"field {self.path!r}: each condition of `when` lists the values that it accepts")
-        if self.contact and not self.trusted:
-            raise ValueError(f"field {self.path!r} cannot list contacts: outsiders write it")
+        if self.contact and not self.trusted and not (self.when and self.evidence):
+            raise ValueError(
+                f"field {self.path!r} cannot list contacts: outsiders write it; name in `when` what the user does to "
+                "accept an entry, and say why in `evidence`"
+            )
         return self
 
     @model_validator(mode="after")

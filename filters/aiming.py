@@ -36,6 +36,8 @@ _NEXT_VERB = re.compile(
     rf"(?:,|\b(?:and|or|then|und|et|y)\b)\s*(?:then |please |also )?\b({'|'.join(sorted(READING | ACTING))})\b"
 )
 """Where the next order begins in a clause: "read a.txt *and delete* b.txt"."""
+_ABOUT_OTHERS = re.compile(r"\b(?:what|which|how|where|whose)(?: \w+){0,4}? (?:they|he|she) (?!sent|wrote|paid)\w+")
+"""A question inside an order, which is no order of its own: "tell Ann *what kind of food they serve*"."""
 _OF = [["of"], ["about"], ["from"], ["von"], ["über"], ["aus"], ["de"], ["sobre"], ["sur"]]
 _ENDING = FINITE | frozenset("says sagt dit dice könnte würde pourrait podría aurait".split())  # noqa: SIM905
 _MAX_LABEL = 4  # words of a name before an address in a list: "Ann Lee, boss: ann@corp.example"
@@ -212,7 +214,8 @@ def _leads_on(clause: str, verbs: list[str]) -> bool:
     wants = {verb[-1] for verb in wanted if verb}
     if any(stem(match[1]) not in wants for match in _NEXT_VERB.finditer(between)):
         return False
-    return not (_SUBJECTS | _ENDING) & {word for word, *_ in tokens(between)} and not STATES.search(between)
+    said = {word for word, *_ in tokens(_ABOUT_OTHERS.sub(" ", between))}
+    return not (_SUBJECTS | _ENDING) & said and not STATES.search(between)
 
 
 def _is_object(verb: str, seen: Mention, *, typed: bool, name: bool) -> bool:

@@ -36,6 +36,10 @@ STATES = re.compile(
 _DOING = frozenset("do tell get give send make read see save mail email message".split())  # noqa: SIM905
 _THINGS = frozenset("it them this that these those both es sie".split())  # noqa: SIM905
 _ACCORDINGLY = frozenset("accordingly entsprechend conséquence consecuencia".split())  # noqa: SIM905
+_THE_SAME = re.compile(
+    r"\b(?:the same|dieselben|denselben|les mêmes|los mismos) "
+    r"(?:participants|people|recipients|attendees|guests|members|teilnehmer\w*|leute\w*|personnes|participantes|personas)\b"
+)
 TOWARDS = frozenset("to for with cc an für mit à pour avec para con 给 向".split())  # noqa: SIM905
 _RETURNING = frozenset(stem(word) for word in ("back", "return", "refund", "reimburse", "repay", "zurück"))
 _MIN_ADDRESS, DIGITS = 8, 6
@@ -89,9 +93,10 @@ def verbs_in(clause: str, wanted: list[list[str]]) -> Iterator[tuple[int, int]]:
 def describes(text: str, verbs: Iterable[str]) -> bool:
     """Say whether an asking clause describes its destination instead of naming it.
 
-    "Send it to the client", "invite everyone", "write them": then a destination may come from a record, or from what
-    was said before. "Tell Ann all about it" describes nobody.
+    "Send it to the client", "invite everyone", "write them", "with the same people as last time": then a destination
+    may come from a record, or from what was said before. "Tell Ann all about it" describes nobody.
     """
+    verbs = tuple(verbs)
     wanted = [[stem(word) for word, *_ in tokens(verb.casefold())] for verb in verbs]
     for clause in asking_clauses(text, verbs):
         said = [word for word, *_ in tokens(clause)]
@@ -101,7 +106,13 @@ def describes(text: str, verbs: Iterable[str]) -> bool:
                 return True
             if following in QUANTIFIERS and any(verb and verb[-1] == stem(word) for verb in wanted):
                 return True
-    return False
+    return _says_the_same(text, verbs)
+
+
+def _says_the_same(text: str, verbs: tuple[str, ...]) -> bool:
+    return any(_THE_SAME.search(one) and not is_negated(one) for one in sentences(text)) and any(
+        True for _ in asking_clauses(text, verbs)
+    )
 
 
 def gives_back(text: str, verbs: Iterable[str]) -> bool:

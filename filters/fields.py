@@ -101,6 +101,7 @@ def key_fields(
     for path in _data_keys(value, rules):
         own = of_keys.find(path)
         rule = own if own is not UNDECLARED else replace(said.find(path), trust=Trust.UNTRUSTED, kind="text")
+        holds = _holds(rule, value, path)
         yield (
             path,
             Field(
@@ -108,11 +109,11 @@ def key_fields(
                 path=f"{dotted(path[:-1])} (key)".strip(),
                 text=str(path[-1]),
                 authority=Authority.NONE,
-                trust=_trust(rule, value, path),
+                trust=rule.trust if holds else Trust.UNTRUSTED,
                 readers=rule.readers,
                 kind=rule.kind,
                 record=f"{source}#{_record(path[:-1])}" if own is not UNDECLARED else "",
-                contact=rule.contact and _trust(rule, value, path) >= Trust.VERIFIED,
+                contact=rule.contact and holds,
             ),
         )
 
@@ -134,7 +135,7 @@ def scalar_fields(
             continue
         text = scalar_text(item)
         rule = said.find(path)
-        trust = _trust(rule, value, path)
+        holds = _holds(rule, value, path)
         yield (
             path,
             Field(
@@ -142,13 +143,13 @@ def scalar_fields(
                 path=dotted(path),
                 text=text,
                 authority=Authority.NONE,
-                trust=trust,
+                trust=rule.trust if holds else Trust.UNTRUSTED,
                 readers=rule.readers,
                 kind=rule.kind,
                 record=f"{source}#{_record(path)}",
                 names_record=rule.names_record,
                 echo=words(text) in echoes,
-                contact=rule.contact and trust >= Trust.VERIFIED,
+                contact=rule.contact and holds,
                 stamped=rule.stamped,
             ),
         )
@@ -160,11 +161,9 @@ def _record(path: Sequence[Step]) -> str:
     return dotted(path[: next(ends, 0)])
 
 
-def _trust(rule: FieldRule, value: object, path: Sequence[Step]) -> Trust:
-    """Return a rule's trust where all its conditions hold in the record around ``path``, and none elsewhere."""
-    if all(_sibling(value, path, other.split(".")) in allowed for other, allowed in rule.when):
-        return rule.trust
-    return Trust.UNTRUSTED
+def _holds(rule: FieldRule, value: object, path: Sequence[Step]) -> bool:
+    """Say whether all conditions of a rule hold in the record around ``path``; else it says nothing good of a field."""
+    return all(_sibling(value, path, other.split(".")) in allowed for other, allowed in rule.when)
 
 
 def _sibling(value: object, path: Sequence[Step], wanted: Sequence[str]) -> str | None:

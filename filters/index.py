@@ -232,7 +232,7 @@ class AttributionIndex:
             self._records[field.record].append(field)
         if field.names_record:
             self._named[spoken_name(field.text)].append(field)
-        if field.trust >= Trust.VERIFIED and not field.echo:
+        if not field.echo and (field.contact or field.trust >= Trust.VERIFIED):
             self._remember_person(field)
         if field.authority > Authority.NONE:
             self._said.append((field.turn, analysis.text.text))
@@ -251,7 +251,7 @@ class AttributionIndex:
     def _remember_person(self, field: Field) -> None:
         if field.contact:
             self._contacts.add((field.kind, canonical(field.kind, field.text) or normalise(field.text).text))
-        if field.kind == "email" and (address := canonical("email", field.text)):
+        if field.kind == "email" and field.trust >= Trust.VERIFIED and (address := canonical("email", field.text)):
             for name in names_in(address):
                 self._people[name].add(address)
 
