@@ -25,6 +25,7 @@ from checkvalve.filters.values import (
     URL,
     canonical,
     spoken_number,
+    unglued,
 )
 from checkvalve.filters.vocabulary import FILE_ENDINGS
 
@@ -54,10 +55,20 @@ def entities(text: str) -> Iterator[tuple[str, str, int, int]]:
             if form is not None and not (pattern is HOST and _is_file_name(form)):
                 taken.append((match.start(), end))
                 yield kind, form, match.start(), end
+                if kind == "url" and (bare := unglued(text[match.start() : end])):
+                    yield from ((kind, form, match.start(), match.start() + len(bare)) for form in _open_forms(bare))
                 if kind == "url" and "//" not in match[0]:  # who leaves the scheme out means either
                     yield kind, f"http:{form}", match.start(), end
     if HAS_DIGIT(text):
         yield from _figures(text, taken)
+
+
+def _open_forms(address: str) -> Iterator[str]:
+    form = canonical("url", address)
+    if form is not None:
+        yield form
+        if "//" not in address:
+            yield f"http:{form}"
 
 
 def _figures(text: str, taken: list[tuple[int, int]]) -> Iterator[tuple[str, str, int, int]]:

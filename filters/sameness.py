@@ -11,7 +11,7 @@ import unicodedata
 from typing import Final
 
 from checkvalve.filters.normalise import FOLD, Normalised
-from checkvalve.filters.values import MULTIPLIER, TRAILING, canonical, spoken_number
+from checkvalve.filters.values import MULTIPLIER, TRAILING, canonical, spoken_number, unglued
 
 PLAIN: Final = frozenset({"text", "name", "id", "user", "channel"})
 """Kinds without a canonical form of their own."""
@@ -49,7 +49,8 @@ def is_same(text: Normalised, start: int, end: int, value: str, kind: str) -> bo
         said = text.source(*_reach(text.text, start, end)).translate(_FULL_WIDTH)
         if family == "url" and "//" not in said:
             wanted = wanted.removeprefix("http:")  # who leaves the scheme out means either
-        return wanted in {canonical(family, said), canonical(family, said.rstrip(TRAILING))}
+        forms = {said, said.rstrip(TRAILING), unglued(said.rstrip(TRAILING)) or said}
+        return wanted in {canonical(family, form) for form in forms}
     found = spoken_number(said) if family == "number" else canonical(family, said)
     torn = family in _GROUPED and (
         _ENDS_IN_DIGITS.search(text.text, max(0, start - 20), start)

@@ -135,6 +135,15 @@ def _url(text: str) -> str | None:
     return f"{scheme}//{site}" + ("" if rest == "/" else rest.removesuffix("/") if rest == parts.path else rest)
 
 
+_GLUED: Final = re.compile(r"(?<=[a-z])\.[A-Z][a-z]{1,23}$")
+
+
+def unglued(text: str) -> str | None:
+    """Return an address without the next sentence's first word: "www.example.com.They" lacks a blank."""
+    bare = _GLUED.sub("", text)
+    return bare if bare != text and "." in bare else None
+
+
 def url_host(text: str) -> str | None:
     """Return the canonical host that a client would connect to for the URL ``text``."""
     form = _url(text)
