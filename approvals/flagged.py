@@ -1,7 +1,7 @@
 """Content that the inbound filters flagged, or could not scan, makes a call with something of it wait for a person.
 
-Guarantees: only ever stricter; a value that the user said is not held against the content that repeats it; reads are
-not asked about. What was found is shown with the origin on the card.
+Guarantees: only ever stricter; a value that the user said, or that a trusted field of another source holds, is not held
+against the content that repeats it; reads are not asked about. What was found is shown with the origin on the card.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from checkvalve.approvals.attributed import AttributedLeaf
+from checkvalve.approvals.attributed import AttributedLeaf, in_field
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.detectors import Finding
 from checkvalve.approvals.requests import ActionRequest
@@ -32,7 +32,14 @@ class FlaggedContent:
         return [Finding("flagged-content", "review")] if touched else []
 
     def _came_from(self, leaf: AttributedLeaf) -> bool:
-        return any(origin.source in self.scans for origin in leaf.attribution.origins)
+        """Say whether a value stands in a flagged source, and no trusted field elsewhere vouches for it.
+
+        A contact's address from the address book stays that when the contact has written a mail beside a hostile one.
+        """
+        origins = leaf.attribution.origins
+        if any(in_field(origin, leaf.spec) and origin.source not in self.scans for origin in origins):
+            return False
+        return any(origin.source in self.scans for origin in origins)
 
 
 def with_scans(decision: Decision, scans: Mapping[str, Sequence[str]]) -> Decision:

@@ -18,10 +18,12 @@ from checkvalve.approvals.attributed import attribute_leaves
 from checkvalve.approvals.card import card
 from checkvalve.approvals.flagged import FlaggedContent
 from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.toolspec import ArgumentSpec, Manifest, ToolSpec
 from checkvalve.filters.fields import source_of
 from checkvalve.filters.inbound import Alert, InboundDetector, InboundOptions, scan_inbound
 from checkvalve.filters.index import AttributionIndex
-from checkvalve.filters.labels import Authority
+from checkvalve.filters.labels import Authority, Trust
+from checkvalve.filters.origins import FieldRule
 from checkvalve.filters.outcomes import Severity, Status
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import inbound as loading
@@ -139,6 +141,24 @@ def test_only_what_came_from_flagged_content_makes_an_effect_wait(gateway: Gatew
     assert _findings(gateway, "note", {"text": "something of my own"}) == []
     assert _findings(gateway, "note", {"text": PLAIN}, said=f"write a note: {PLAIN}") == []
     assert _findings(gateway, "lookup", {"name": PLAIN}) == [], "a read has no effect"
+
+
+def test_a_trusted_field_of_another_source_vouches_for_a_value(gateway: Gateway) -> None:
+    spec = ToolSpec(name="send", args={"to": ArgumentSpec(kind="email")})
+    manifest = Manifest(name="m", tools={"send": spec})
+    address = "ann@corp.example"
+    for trusted, flagged, found in (
+        ("c2", "c1", []),
+        ("c1", "c1", ["flagged-content"]),
+        ("c2", "c2", ["flagged-content"]),
+    ):
+        index, request = AttributionIndex(), ActionRequest.build("send", {"to": address})
+        for call in ("c1", "c2"):
+            trust = Trust.VERIFIED if call == trusted else Trust.UNTRUSTED
+            rules = [FieldRule("email", trust, kind="email")]
+            index.add_result({"email": address}, tool="look", call=call, args={}, rules=rules)
+        detector = FlaggedContent({source_of("look", flagged): ("role-token",)}, manifest)
+        assert [item.code for item in detector(request, list(attribute_leaves(request, spec, index)))] == found
 
 
 @pytest.mark.parametrize(("content", "text"), [(PLAIN, PLAIN), (ATTACK, "the fair")])

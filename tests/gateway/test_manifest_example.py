@@ -60,5 +60,19 @@ def test_a_tool_that_is_not_in_the_file_does_not_run() -> None:
 def test_without_the_name_a_person_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bare = tmp_path / "bare.yaml"
     bare.write_text(MANIFEST.read_text().replace("        names_record: true # people call the record by this\n", ""))
+    numbered = {**BOOK, "result": [{"name": "Ann", "email": "a17@corp.example"}, *CONTACTS[1:]]}
+    assert decided("a17@corp.example", numbered)[0] == "allow"
     monkeypatch.setitem(globals(), "MANIFEST", bare)
-    assert decided("ann@corp.example", BOOK)[0] == "review"
+    assert decided("a17@corp.example", numbered)[0] == "review"
+
+
+def test_without_the_name_field_the_name_in_the_only_address_with_it_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = tmp_path / "bare.yaml"
+    bare.write_text(MANIFEST.read_text().replace("        names_record: true # people call the record by this\n", ""))
+    monkeypatch.setitem(globals(), "MANIFEST", bare)
+    assert decided("ann@corp.example", BOOK)[0] == "allow"
+    assert decided("bob@corp.example", BOOK)[0] == "review"
+    two = {**BOOK, "result": [*CONTACTS, {"name": "Ann Lee", "email": "ann.lee@corp.example"}]}
+    assert decided("ann@corp.example", two)[0] == "review"
