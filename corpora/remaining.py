@@ -187,7 +187,7 @@ def in_words(line: Line) -> str:
 def in_markdown(lines: Sequence[Line]) -> str:
     """Return the lines as a table."""
     rows = [
-        "| task | call | value | stands in | rules | why nothing weaker is safe |",
+        "| task | call | value | stands in | rules | what a weaker rule would let through |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for line in lines:
