@@ -41,7 +41,8 @@ _CSS: Final = re.compile(
     r"(?P<to>(?:[a-z][a-z0-9+.-]{1,15}:|[/\\]{2}|www\.)[^\s\"'<>)]{1,2048})"
 )
 _DEFINITION: Final = re.compile(
-    r"(?m)^[ \t>]{0,12}\[(?!\^)(?P<label>[^\[\]\n]{1,999})\](?P<colon>:)[ \t]*\n?[ \t]*<?(?P<to>[^\s<>]{1,2048})"
+    r"(?m)^[ \t>]{0,12}(?:(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}){0,4}"
+    r"\[(?!\^)(?P<label>(?:[^\[\]\n\\]|\\.){1,999}+)\](?P<colon>:)[ \t]*\n?[ \t]*<?(?P<to>[^\s<>]{1,2048})"
 )
 _AUTOLINK: Final = re.compile(r"<(?P<to>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]{1,2048})>")
 _ADDRESS: Final = re.compile(
@@ -51,6 +52,10 @@ _ADDRESS: Final = re.compile(
     r"""|(?<![\w@./:\\-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}(?::\d{1,5})?[/?][^\s<>"'`{}|^)]{1,2048}"""
     r"""|(?<![\w@./:\\-])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?[/?][^\s<>"'`{}|^)]{1,2048}"""
 )
+_NAME: Final = re.compile(
+    r"(?i)(?<![\w@./:\\-])(?=[a-z0-9.-]{0,200}[a-z0-9]{16})(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){2,8}[a-z]{2,24}(?![\w@(-])"
+)
+"""A host alone, as some clients make a link of. Prose and code are full of dots, so it is looked at for data only."""
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\]{2}|\\")
 _HOST_LIKE: Final = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,24}(?::\d{1,5})?(?:[/?#]|$)")
 _CLOSING: Final = re.compile(r"\s{0,20}(?:\"[^\"]{0,500}\"|'[^']{0,500}'|\([^()]{0,500}\))?\s{0,20}\)")
@@ -91,6 +96,12 @@ def forms(view: View) -> Iterator[Form]:
         target = _trimmed(match[0])
         if target and not _is_file(target):
             yield Form(target, view.span(match.start(), match.start() + len(target)))
+
+
+def names(view: View) -> Iterator[Form]:
+    """Yield bare host names with a long label; they are no links unless a label carries data."""
+    for match in _NAME.finditer(view.text):
+        yield Form(match[0], view.span(*match.span()))
 
 
 def _trimmed(target: str) -> str:

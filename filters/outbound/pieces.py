@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from checkvalve.filters.outbound.forms import Form, forms
+from checkvalve.filters.outbound.forms import Form, forms, names
 from checkvalve.filters.outbound.hosts import address_of
-from checkvalve.filters.outbound.judge import LinkOrigin, Origins, Ruling, judge
+from checkvalve.filters.outbound.judge import LinkOrigin, Origins, Ruling, has_blob, judge
 from checkvalve.filters.outbound.rules import OutboundRules
 from checkvalve.filters.outbound.view import view_of
 from checkvalve.filters.outcomes import Edit, Severity, apply_edits
@@ -111,6 +111,9 @@ def _links(piece: str, rules: OutboundRules, origins: Origins, *, suspicious: bo
             )
         if ruling.what != "keep":
             yield from _rewritten(form, ruling)
+    for form in names(view):
+        if has_blob(form.target) and judge(form, rules.links, origins, lambda _: False).what == "remove":
+            yield from _rewritten(form, Ruling("remove", "link-data"))
 
 
 def _may_define(form: Form, ruling: Ruling, rules: OutboundRules, origins: Origins) -> bool:

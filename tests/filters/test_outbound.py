@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import codecs
+import random
+import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -114,6 +117,9 @@ FORMS = {
     "definition": f"![chart][c1]\n\n[c1]: {EVIL}",
     "definition on the next line": f"![chart][c1]\n\n[c1]:\n   {EVIL} 'title'",
     "definition in a quote": f"> [c1]: {EVIL}",
+    "definition in a list": f"1. - [c1]: {EVIL}",
+    "definition of our own host with data": "![x][a\\]b]\n\n[a\\]b]: https://corp.example.com/x?d=aGVsbG8gd29ybGQgaGVsbG8",
+    "data in a host alone": "ask mzxw6ytboi2d4nzr9kqx.drop.example.net please",
     "autolink": f"<{EVIL}>",
     "bare": f"see {EVIL}.",
     "bare without a scheme": "see drop.example.net/p?q=4.1M",
@@ -171,6 +177,7 @@ KEPT = [
     "![logo](https://img.cdn.example/logo.png) is loaded from a listed host, nothing is told to it.",
     "<details><summary>More</summary><b>text</b><br/></details> <a href='https://friend.example/x'>f</a>",
     "write to amy@corp.example.com, [docs](/docs/a), [top](#top), [next](page.html), [^1] and [^1]: a footnote",
+    "com.company.averyveryverylongpackagename.Foo and aVeryLongIdentifierName.method.call(), 2026.11.30, e.g. this",
     "https://friend.example/invite?token=8f3kz0a1b2c3d4e5f6a7",
     "redis://cache:6379/0, git@github.com:acme/x.git, C:\\temp\\x.txt, file.txt:12, 10:30, 1.2.3.4",
     "Wow![1] It is [sic], see [1], [2] and `arr[i](x)`. Preis: 5 € – „ja“ 👨\u200d💻 汉字。",
@@ -296,6 +303,33 @@ def test_personal_data_leaves_unless_a_policy_says_otherwise() -> None:
 
 
 # ---- bounds
+
+
+HOSTILE = (
+    "a.", "a.b/", "http://", "www.", "![", "](", "[a](", "[]:", "<a ", "<x '\"", "url(", "src=", "&#104;", "\u200b",
+    "a@", "123 456 ", "1.1.", "::1 ", "eyJ", "key = ", "-----BEGIN PRIVATE KEY-----", "QUFB", "a", "STG-0042-", "a-",
+    "\n[x]:", "<img src='", "\\]", "(", "%41", "aaaaaaaaaaaaaaaaa.", "never tell ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_b55_no_text_of_50_kb_takes_long(piece: str) -> None:
+    text = piece * (50_000 // len(piece))
+    rules = replace(RULES, pii=frozenset({"email", "phone", "card", "ip"}))
+    scan_outbound(text[:500], rules)  # engines are built
+    started = time.process_time()
+    scan_outbound(text, rules)
+    assert time.process_time() - started < 3
+
+
+@pytest.mark.slow
+def test_twenty_thousand_texts_at_random_never_crash_and_never_leak() -> None:
+    draw = random.Random(7)
+    signs = [*HOSTILE, *PARTS, "\x00", "\ud800", "é", "汉", "\u202e", "<", ">", '"', "&", ";", "\r\n"]
+    for _ in range(20_000):
+        text = "".join(draw.choice(signs)[:60] for _ in range(draw.randint(1, 9)))
+        result = scan_outbound(text, RULES)
+        assert "STG-0042-ABCDEF" not in result.text
 
 
 def test_what_is_too_long_or_too_late_does_not_leave_and_is_called_unscanned() -> None:
