@@ -85,7 +85,9 @@ class Event:
             return False  # a value of a kind that is never written is a change like any other
 
     def _is_committed(self) -> bool:
-        return self.salt is not None and commitment(self.salt, self.body) == self.commitment
+        """Compare body and salt with the commitment; a salt has one spelling."""
+        salt = self.salt or ""
+        return salt == salt.lower() and commitment(salt, self.body) == self.commitment and len(salt) == 2 * _SALT_BYTES
 
     def to_json(self) -> dict[str, JSON]:
         """Return the event for people and programs; an erased body is null."""

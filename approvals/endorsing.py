@@ -187,6 +187,11 @@ def holds(connection: sa.Connection, thread: str, name: str, at: int) -> Endorse
     return next((item for item in _entries(connection, thread=thread) if item.id == name and item.holds(at)), None)
 
 
+def given_with(connection: sa.Connection, proposal_id: str) -> list[str]:
+    """Return the ids of the endorsements that were given with a call."""
+    return [item.id for item in _entries(connection) if item.proposal_id == proposal_id]
+
+
 def end(connection: sa.Connection, item: Endorsed, *, by: str, at: int) -> None:
     """End an endorsement, with its event.
 

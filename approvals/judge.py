@@ -162,6 +162,10 @@ class Watch:
         elif event.kind == "log.stopped":
             self.every = 0
 
+    def skip(self) -> None:
+        """Events were removed here: what was written meanwhile cannot be told."""
+        self.every = 0
+
     def is_silent(self, now: int) -> bool:
         """Say whether the log should have had a heartbeat since its last event."""
         return bool(self.every) and now - self.last > _SLACK * self.every * _SECOND

@@ -48,6 +48,7 @@ class Seen:
     used: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)  # by item and the call that used it
     reviewers: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     disabled: dict[str, int] = field(default_factory=dict)
+    erased: str = ""  # the digest of its rows, where its content was erased: its events say nothing else any more
 
     def has(self, what: str) -> bool:
         """Say whether there is such a row: a ``proposal``, its ``permit`` or its ``attempt``."""
@@ -72,6 +73,8 @@ class Seen:
             self._note_mandate(kind, body, at)
         elif kind == "reviewer.added":
             self.reviewers[str(body.get("reviewer"))] = (str(body.get("credential")), str(body.get("by")), at)
+        elif kind == "content.erased":
+            self._note_erasure(body)
         elif kind == "reviewer.disabled":
             self.disabled[str(body.get("reviewer"))] = at
 
@@ -90,6 +93,12 @@ class Seen:
         self.self_approved = self.self_approved or body.get("self_approved") is True
         if "error" in body:  # the move is an attempt's end
             self._note_end(body, at)
+
+    def _note_erasure(self, body: Mapping[str, Any]) -> None:
+        self.erased = str(body.get("rows_digest"))
+        told = body.get("used")
+        uses = [use for use in told if isinstance(use, list)] if isinstance(told, list) else []
+        self.used = {(str(item), str(proposal)): ("", _number(at)) for item, proposal, at in uses}
 
     def _note_endorsement(self, kind: str, body: Mapping[str, Any], at: int) -> None:
         key = tuple(str(body.get(name)) for name in ENDORSEMENT)

@@ -10,7 +10,7 @@ outside the database (:mod:`judge`), or a saved head (``audit head``). What it d
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -137,7 +137,7 @@ def verify(
     with store.read() as connection:
         told = _events_of(connection, PRUNED, ERASED, ROTATED)
         judge = _judge(connection, trusted, outside, told) if trusted else None
-        walk = _Walk(report, Gone(told), judge, Tiles(connection), saved)
+        walk = Walk(report, Gone(told), judge, Tiles(connection).leaf, saved)
         for event in read_events(connection):  # 1.
             walk.take(event)
         last = walk.last
@@ -189,17 +189,25 @@ def _conclude(report: VerifyReport, judge: Judge) -> None:
         report.notes.append(f"the newest {left} events are not signed yet")
 
 
-class _Walk:
-    """Walks the chain."""
+class Walk:
+    """Walks the chain. ``leaf_at`` gives the leaf hash of an event that was removed, by its index."""
 
-    def __init__(self, report: VerifyReport, gone: Gone, judge: Judge | None, tiles: Tiles, saved: Head | None) -> None:
+    def __init__(
+        self,
+        report: VerifyReport,
+        gone: Gone,
+        judge: Judge | None,
+        leaf_at: Callable[[int], bytes],
+        saved: Head | None = None,
+    ) -> None:
+        """Begin before the first event; findings go into ``report``."""
         self.last = Head(0, "")
         self.seen: dict[str, Seen] = defaultdict(Seen)
         self.watch = Watch()
         self._report = report
         self._gone = gone
         self._judge = judge
-        self._tiles = tiles
+        self._leaf_at = leaf_at
         self._saved = saved
 
     def take(self, event: Event) -> None:
@@ -229,10 +237,11 @@ class _Walk:
             text = f"events between {self.last.seq} and {event.seq} are missing"
             self._report.add("missing", text, event.seq)
             return
+        self.watch.skip()
         if self._judge is not None:
             try:
                 for seq in range(first, last + 1):
-                    self._judge.take(self._tiles.leaf(seq - 1))
+                    self._judge.take(self._leaf_at(seq - 1))
             except LogTamperedError as error:
                 self._report.add("missing", error.message, event.seq)
 

@@ -1,0 +1,111 @@
+"""Retention: old tasks are exported and removed, and the proofs of everything else stay as they are.
+
+1. The log is exported as a bundle, and the bundle is read back and judged with the public key. It is the archive: with
+   the key alone it proves what is removed now.
+2. Removed are tasks whose calls are all over and have not moved since the given time: calls, permits, attempts, and
+   their events; and old heartbeats and refusals. A call that gave or used an endorsement or a mandate stays.
+3. An event has the numbers of what was removed, the digest of the archive and its checkpoint. The hashes of removed
+   events stay in the tree, so every checkpoint, receipt and proof still fits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import sqlalchemy as sa
+
+from checkvalve.approvals import audit
+from checkvalve.approvals.bundles import export_bundle, read_bundle, verify_bundle
+from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.errors import LogTamperedError
+from checkvalve.approvals.judge import PRUNED
+from checkvalve.approvals.lastsigned import newest
+from checkvalve.approvals.notes import PublicKey
+from checkvalve.approvals.records import MOVES
+from checkvalve.approvals.store import Store
+from checkvalve.approvals.tables import attempts, endorsements, events, grants, proposals, uses
+from checkvalve.filters.strictjson import JSON
+
+_KINDS: Final = ("call.refused", "log.heartbeat")
+_CHUNK: Final = 500  # values in one statement
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How many calls and events were removed, and the digest of the archive that has them."""
+
+    calls: int
+    events: int
+    archive: str
+
+
+def prune(store: Store, keys: Sequence[PublicKey], archive: Path, *, before: int, at: int, by: str) -> Pruned:
+    """Export and remove what is older than ``before`` (microseconds); the log must be sealed.
+
+    Raises:
+        LogTamperedError: the log is not what was signed; nothing was removed.
+        LogError: nothing is signed, or the archive cannot be written.
+    """
+    with store.read() as connection:
+        size = export_bundle(connection, archive)  # 1.
+    report = verify_bundle(read_bundle(archive), keys)
+    if not report.ok:
+        raise LogTamperedError(
+            f"the exported log is not what was signed: {report.findings[0].text}", remedy="nothing was removed"
+        )
+    kept = "sha256:" + hashlib.sha256(archive.read_bytes()).hexdigest()
+    with store.write() as connection:
+        calls, numbers = _old(connection, before, size)  # 2.
+        if not numbers:
+            return Pruned(0, 0, kept)
+        for table, column in _TABLES:
+            _delete(connection, column, calls, table)
+        _delete(connection, events.c.seq, numbers, events)
+        body: dict[str, JSON] = {"removed": _ranges(numbers), "archive": kept, "before": rfc3339(before), "by": by}
+        body["checkpoint"] = newest(connection)
+        audit.append(connection, at=at, kind=PRUNED, body=body)  # 3.
+    return Pruned(len(calls), len(numbers), kept)
+
+
+_TABLES: Final = ((attempts, attempts.c.proposal_id), (grants, grants.c.proposal_id), (proposals, proposals.c.id))
+
+
+def _old(connection: sa.Connection, before: int, size: int) -> tuple[list[str], list[int]]:
+    """Return the calls and the events that can go."""
+    row = proposals.c
+    tied = sa.union(sa.select(uses.c.proposal_id), sa.select(endorsements.c.proposal_id))
+    alive = sa.or_(row.state.in_([state.value for state in MOVES]), row.updated_at >= before, row.id.in_(tied))
+    kept = sa.select(row.thread).where(alive)
+    calls = list(connection.execute(sa.select(row.id).where(row.thread.not_in(kept))).scalars())
+    late = (events.c.seq > size) | (events.c.at >= before)
+    unsealed = {str(one) for one in connection.execute(sa.select(events.c.subject).where(late).distinct()).scalars()}
+    calls = [one for one in calls if one not in unsealed]
+    numbers = list[int]()
+    for part in _parts(calls):
+        numbers += connection.execute(sa.select(events.c.seq).where(events.c.subject.in_(part))).scalars()
+    plain = sa.select(events.c.seq).where(events.c.kind.in_(_KINDS), events.c.seq <= size, events.c.at < before)
+    numbers += connection.execute(plain).scalars()
+    return calls, sorted(set(numbers))
+
+
+def _delete(connection: sa.Connection, column: sa.Column[object], values: Sequence[object], table: sa.Table) -> None:
+    for part in _parts(values):
+        connection.execute(sa.delete(table).where(column.in_(part)))
+
+
+def _parts(values: Sequence[object]) -> Iterable[Sequence[object]]:
+    return (values[at : at + _CHUNK] for at in range(0, len(values), _CHUNK))
+
+
+def _ranges(numbers: Sequence[int]) -> list[JSON]:
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number - 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return [list(pair) for pair in found]
