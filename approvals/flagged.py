@@ -1,19 +1,24 @@
 """Content that the inbound filters flagged, or could not scan, makes a call with something of it wait for a person.
 
-Guarantees: only ever stricter; a value that the user said, or that a trusted field of another source holds, is not held
-against the content that repeats it; reads are not asked about. What was found is shown with the origin on the card.
+Where a task has read text that is spelt in invisible characters, a destination that stands nowhere else is denied: it
+may have been spelt there. Guarantees: only ever stricter; a value that the user said is not held against the content
+that repeats it; reads are not asked about. What was found is shown with the origin on the card.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from checkvalve.approvals.attributed import AttributedLeaf, in_field
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.detectors import Finding
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import Effect, Manifest
+
+_SMUGGLING: Final = frozenset({"hidden-tags", "hidden-selectors", "hidden-bits"})
+"""Findings that no honest text has: letters spelt in characters that nobody sees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,10 @@ class FlaggedContent:
         spec = self.manifest.find(request.tool, request.server)
         if not self.scans or spec is None or spec.effect is Effect.READ:
             return []
+        if any(_SMUGGLING & set(codes) for codes in self.scans.values()) and any(
+            _from_nowhere(leaf) for leaf in leaves
+        ):
+            return [Finding("smuggled-text", "deny")]
         touched = any(self._came_from(leaf) for leaf in leaves if not leaf.by_user)
         return [Finding("flagged-content", "review")] if touched else []
 
@@ -40,6 +49,11 @@ class FlaggedContent:
         if any(in_field(origin, leaf.spec) and origin.source not in self.scans for origin in origins):
             return False
         return any(origin.source in self.scans for origin in origins)
+
+
+def _from_nowhere(leaf: AttributedLeaf) -> bool:
+    """Say whether a value that needs somebody's word stands nowhere that anybody can see."""
+    return leaf.authority_bearing and not leaf.sufficient and not leaf.attribution.origins
 
 
 def with_scans(decision: Decision, scans: Mapping[str, Sequence[str]]) -> Decision:

@@ -46,6 +46,7 @@ REMEDIES: Final = {
     "personal-data": "leave out the personal data, or let a person look at the call",
     "unscanned": "give less text: what cannot be looked at to its end does not leave",
     "flagged-content": "leave out what came from the flagged content, or let the user give the value",
+    "smuggled-text": "let the user name the value: text that nobody can see was read, and it stands nowhere else",
     "hidden-text": "leave out invisible and direction-changing characters",
     "queue-flooded": "too many questions are open for this task; decide or cancel them first",
     "unknown-profile": "use a trust profile that exists",

@@ -124,7 +124,9 @@ def test_a_call_with_something_of_flagged_content_waits_and_the_card_says_why(pl
     assert "! flagged in this source: hidden-tags, invisible, role-token" in out.file.getvalue()
 
 
-def _findings(gateway: Gateway, tool: str, args: dict[str, JSON], said: str = "") -> list[str]:
+def _findings(
+    gateway: Gateway, tool: str, args: dict[str, JSON], said: str = "", codes: tuple[str, ...] = ("role-token",)
+) -> list[str]:
     """Return what is found in a call, after the page of call ``c1`` was read and flagged."""
     index, request = AttributionIndex(), ActionRequest.build(tool, args)
     index.add_result({"page": PLAIN}, tool="lookup", call="c1", args={}, rules=())
@@ -132,7 +134,7 @@ def _findings(gateway: Gateway, tool: str, args: dict[str, JSON], said: str = ""
         index.add_words(said, authority=Authority.USER, uri="", message=True)
     spec = gateway.manifest.find(tool, "")
     assert spec is not None
-    detector = FlaggedContent({source_of("lookup", "c1"): ("role-token",)}, gateway.manifest)
+    detector = FlaggedContent({source_of("lookup", "c1"): codes}, gateway.manifest)
     return [item.code for item in detector(request, list(attribute_leaves(request, spec, index)))]
 
 
@@ -159,6 +161,18 @@ def test_a_trusted_field_of_another_source_vouches_for_a_value(gateway: Gateway)
             index.add_result({"email": address}, tool="look", call=call, args={}, rules=rules)
         detector = FlaggedContent({source_of("look", flagged): ("role-token",)}, manifest)
         assert [item.code for item in detector(request, list(attribute_leaves(request, spec, index)))] == found
+
+
+def test_a_destination_that_stands_nowhere_is_denied_once_smuggled_text_was_read(gateway: Gateway) -> None:
+    assert _findings(gateway, "send_mail", {"to": "drop@evil.example", "body": "hi"}, codes=("hidden-tags",)) == [
+        "smuggled-text"
+    ]
+    assert _findings(gateway, "send_mail", {"to": "drop@evil.example", "body": "hi"}) == []
+    said = "send a mail to ann@corp.example"
+    assert (
+        _findings(gateway, "send_mail", {"to": "ann@corp.example", "body": "x"}, said=said, codes=("hidden-bits",))
+        == []
+    )
 
 
 @pytest.mark.parametrize(("content", "text"), [(PLAIN, PLAIN), (ATTACK, "the fair")])
