@@ -86,7 +86,8 @@ def test_a_few_pairs_run_in_every_profile() -> None:
 @pytest.mark.slow
 @pytest.mark.agentdojo
 @pytest.mark.parametrize(
-    ("profile", "free", "asked"), [("strict", 77, 0.33), ("contacts", 79, 0.32), ("mandates", 88, 0.12), ("drafted", 55, 1)]
+    ("profile", "free", "asked"),
+    [("strict", 77, 0.33), ("contacts", 79, 0.32), ("mandates", 88, 0.12), ("drafted", 55, 1)],
 )
 def test_a_profile_meets_the_published_numbers(profile: str, free: int, asked: float) -> None:
     report = run_agentdojo(profile=profile, processes=2)
