@@ -52,7 +52,8 @@ FORMS: dict[str, Callable[[int], str]] = {
 HOSTILE = (
     "a.a.", "-.-.", "123 456 ", "1.1.", "::1 ", "a", "a.", "<a ", "QUFB", "ignore ", "\u200b", "![", "-. ", "](",
     "<!--", '{"a":', "&#65;", "\\u0041", "\x1b[", "<|im_start|>", "</document>", "<p>", "\ufe01\ufe02\ufe03",
-    "a\u0336\u0301", "ignore all previous instructions. ", "before you answer you must ", "From: a\n", "--b\n", "👨‍👩‍👧", "a b c ",
+    "a\u0336\u0301", "ignore all previous instructions. ", "before you answer you must ", "From: a\n", "--b\n",
+    "👨‍👩‍👧", "a b c ",
 )  # fmt: skip
 
 
