@@ -49,11 +49,19 @@ def context_secrets(text: str) -> Iterator[SecretHit]:
         return
     for pattern, code in ((_ASSIGNED, "named-secret"), (_HEADER, "authorization")):
         for match in pattern.finditer(text):
-            if looks_made(match["secret"].rstrip(".:?")):
+            if looks_made(match["secret"].rstrip(".:?")) and not _is_in_address(text, match.start()):
                 start = match.start("secret")
                 yield SecretHit(start, start + len(match["secret"].rstrip(".:?")), code)
 
 
+def _is_in_address(text: str, place: int) -> bool:
+    """Say whether ``place`` is in the middle of an address: a scheme or a host stands before it in the same word."""
+    before = _WORD_START.split(text[max(0, place - _MAX_ADDRESS) : place])[-1]
+    return "//" in before or before.lower().startswith("www.")
+
+
+_WORD_START: Final = re.compile(r"[\s\"'`<>{}|,()]")
+_MAX_ADDRESS: Final = 2048
 _HINTS: Final = ("key", "token", "secret", "pass", "pwd", "credential", "authorization", "kennwort", "contraseña")
 
 

@@ -79,6 +79,7 @@ def test_a_private_key_goes_with_all_its_lines_and_one_without_an_end_to_the_end
         ('{"password": "9-Horses-Run-7"}', "named-secret", "9-Horses-Run-7"),
         ("The password is 9-Horses-Run-7.", "named-secret", "9-Horses-Run-7"),
         ("Das Kennwort lautet 9-Pferde-Laufen-7", "named-secret", "9-Pferde-Laufen-7"),
+        ('{"url":"https://a.example","password":"9-Horses-Run-7"}', "named-secret", "9-Horses-Run-7"),
         ("Authorization: Bearer 0a1B2c3D4e5F6g7H", "authorization", "0a1B2c3D4e5F6g7H"),
         ("token: 5d41402abc4b2a76b9719d911017c592", "named-secret", "5d41402abc4b2a76b9719d911017c592"),
     ],
@@ -103,6 +104,7 @@ def test_a_value_is_a_secret_where_a_name_says_so(text: str, code: str, secret: 
         "import { apiKeyFromEnvironment2 } from './config'; const token = getToken(user1234);",
         "sk-learn, skip-1, sk_test_, xoxo-hugs, ghp_, AIza, SK2024 and SG. are no keys",
         "password must have 12 characters, 1 digit",
+        "https://a.example/password-reset/token=?asfbuy3y2cdaqhvei and www.a.example/#token=8f3kz0a1b2c3d4e5",
         "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ",
     ],
 )
