@@ -7,7 +7,7 @@ cannot make one cleaner; places are byte ranges of the original's UTF-8 form; ``
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -165,7 +165,7 @@ def apply_edits(text: str, edits: Iterable[Edit], *, errors: str = "surrogatepas
     What no edit covers stays as it was, character by character. ``errors`` says how many bytes a lone surrogate stands
     for: three in a text, or one (``surrogateescape``) in bytes that were decoded so.
     """
-    chosen = list(_disjoint(sorted(edits, key=lambda edit: (edit.start, -edit.end))))
+    chosen = list(disjoint(edits))
     if not chosen:
         return text, ()
     pieces: list[str] = []
@@ -189,9 +189,10 @@ def apply_edits(text: str, edits: Iterable[Edit], *, errors: str = "surrogatepas
     return "".join((*pieces, rest)), tuple(spans)
 
 
-def _disjoint(edits: Sequence[Edit]) -> Iterator[Edit]:
+def disjoint(edits: Iterable[Edit]) -> Iterator[Edit]:
+    """Yield the edits that are made, in order: of those that overlap the first, then the longest."""
     reached = 0
-    for edit in edits:
+    for edit in sorted(edits, key=lambda edit: (edit.start, -edit.end)):
         if edit.start >= reached:
             yield edit
             reached = edit.end

@@ -40,6 +40,7 @@ _DECOMPOSED: Final = (
     (0x00C0, 0x0530),
     (0x1E00, 0x2000),
 )  # blocks whose marks are ornaments; Hangul and kana keep theirs
+_BREAKS: Final = frozenset("\x0b\x0c\x85\u2028\u2029")  # they divide words, so they must not vanish
 _CONTROL: Final = Pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _OUTSIDE: Final = re.compile(r"[^\x09\x0a\x0d\x20-\x7e]")
 _FEW: Final = 40  # different characters outside ASCII up to which replacing each is faster than looking at all
@@ -47,6 +48,8 @@ _FEW: Final = 40  # different characters outside ASCII up to which replacing eac
 
 def fold(char: str) -> str:
     """Return the form of one character: usually one character, none for an invisible one."""
+    if char in _BREAKS:
+        return " "
     if is_invisible(char):
         return ""
     if char.isascii():
@@ -111,7 +114,7 @@ def canonical(view: View) -> View:
 
 def _evenly(text: str, others: set[str]) -> str:
     """Fold a text whose characters all fold to one: by replacing its few foreign ones, or by looking at each."""
-    if text.isascii():
+    if text.isascii() and not _CONTROL.found(text):
         return text.lower()
     if len(others) > _FEW:
         return text.translate(_FOLDS)

@@ -24,13 +24,24 @@ from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.payloads import look_into
 from checkvalve.filters.inbound.rules import ENOUGH, Hit, find, scripts_of, weigh
 from checkvalve.filters.inbound.structure import texts
-from checkvalve.filters.inbound.views import View
-from checkvalve.filters.outcomes import Channel, ContentOutcome, Finding, ScanResult, Severity, Status, apply_edits
+from checkvalve.filters.inbound.views import Builder, View
+from checkvalve.filters.outcomes import (
+    Channel,
+    ContentOutcome,
+    Finding,
+    ScanResult,
+    Severity,
+    Status,
+    apply_edits,
+    disjoint,
+)
 
 WINDOW: Final = 65_536
 """Characters that go through the stages at once."""
 OVERLAP: Final = 2_000
 """Characters that two windows share: longer than anything that a pattern matches."""
+MAX_EDITS: Final = 20_000
+"""Edits up to which a changed text is looked at once more."""
 MAX_LAYERS: Final = 3
 """Encodings inside encodings that are undone."""
 WITHHELD: Final = "[content withheld by the gateway: {code}]"
@@ -150,6 +161,7 @@ def scan_inbound(  # one function for every surface
         scan.notes.leave("out-of-time")
     except Exception:  # noqa: BLE001  # a filter that fails is a filter that has not looked; the error may quote content
         scan.notes.leave("scan-failed")
+    _escape_what_appears(scan.notes, root)
     scan.weigh()
     return _result(scan.notes, root, options, escaped=isinstance(content, bytes))
 
@@ -164,6 +176,28 @@ def _stages(scan: _Scan, root: View, content: str | bytes, media: str) -> None:
             scan.text(view, kind)
             if kind == "markup" and view.channel is Channel.VISIBLE:
                 roles.look(bound, scan.notes, kind=kind)
+
+
+def _escape_what_appears(notes: Notes, root: View) -> None:
+    """Escape role tokens that are only there once what hides between their letters is out."""
+    for _ in range(MAX_LAYERS):
+        if not notes.edits or len(notes.edits) > MAX_EDITS:
+            return
+        shown, position = Builder(root), 0
+        for edit in disjoint(notes.edits):
+            shown.copy(position, edit.start)
+            shown.put(edit.replacement, edit.start, edit.end)
+            position = edit.end
+        shown.copy(position, len(root.text))
+        appeared = Notes()
+        roles.look(shown.view(), appeared, kind="markup")
+        tokens = [
+            edit for edit in appeared.edits if edit.code in {"role-token", "harness-tag"} and edit not in notes.edits
+        ]
+        if not tokens:
+            return
+        notes.edits += tokens
+        notes.findings += [item for item in appeared.findings if item.code in {"role-token", "harness-tag"}]
 
 
 def _is_file(content: bytes) -> bool:

@@ -26,12 +26,13 @@ REGION_NAMES: Final = frozenset({*(name for name, _, _ in REGIONS), "spaced", "v
 """The notes of readings that are texts of their own."""
 GUESSES: Final = frozenset({"rot13", "reversed", "leet"})
 """The notes of readings that are tried on every text: only a pattern that is enough alone counts in them."""
-SAME: Final = GUESSES | {"misspelt", "run-together"}
+SAME: Final = GUESSES | {"misspelt", "run-together", "emphasis"}
 """The notes of readings that repeat most of the text as it stands."""
 MAX_JOINED: Final = 4_000
 """Characters of one stretch of single letters: nobody writes a page like that."""
 _LOWER: Final = string.ascii_lowercase
 _ROT13: Final = bytes.maketrans(_LOWER.encode(), (_LOWER[13:] + _LOWER[:13]).encode())
+_EMPHASIS: Final = bytes.maketrans(b"*_~`", b"    ")
 _LEET: Final = tuple(bytes.maketrans(b"430578@$!1", f"aeostbasi{one}".encode()) for one in "il")
 _SPACED: Final = r"(?:\b\w[ .\-_*|·]{1,3}){8,}\w\b"
 _VERTICAL: Final = r"(?m)(?:^[ \t]{0,4}[^\s]{1,2}[ \t]{0,4}\r?\n){8,}"
@@ -53,6 +54,7 @@ _TRIGGERS: Final = {  # shorter than the regions, so that the one pass over ever
     "morse": r"(?:[.\-·•−–—_]{1,6}[ /|\n]{1,4}){6}",
     "bits": r"[01]{7}",
     "numbers": r"(?:[0-9]{2,3}[ ,;]{1,2}){6}",
+    "emphasis": r"[*_~`]\w",
     "assembled": r"= ?[\"'][^\"'\n]{2,200}[\"'] ?[;,\n+&]",
     "leet": r"[a-z][013457@$!][a-z]",
     "spaced": r"(?:\b\w[ .\-_*|·]{1,3}){6}",
@@ -82,14 +84,17 @@ def readings(view: View, plain: View) -> Iterator[View]:
         yield with_single_blanks(apart)
     if "assembled" in found:
         yield _assembled(view)
+    if "emphasis" in found:
+        yield _shifted(plain, _EMPHASIS, "emphasis")
     yield _shifted(plain, _ROT13, "rot13")
     yield turned(plain)
 
 
 def _shifted(view: View, letters: bytes, note: str) -> View:
-    """Return ``view`` with its ASCII letters exchanged."""
+    """Return ``view`` with ASCII characters exchanged."""
     data = view.text.encode("utf-8", "surrogatepass").translate(letters)
-    return view.same(data.decode("utf-8", "surrogatepass"), channel=Channel.DECODED, note=note)
+    channel = view.channel if note == "emphasis" else Channel.DECODED
+    return view.same(data.decode("utf-8", "surrogatepass"), channel=channel, note=note)
 
 
 def with_single_blanks(view: View) -> View:

@@ -48,6 +48,22 @@ _TEXTS: Final = _names(
 )
 _PROSE: Final = re.compile(r"[^\W\d_]{2,}[^<]{0,40}\s[^\W\d_]{2,}")
 _FEWEST_WORDS: Final = 3
+_LINES: Final = _names("td th br")
+_BLOCKS: Final = _names(
+    "address article aside blockquote div dl fieldset footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section "
+    "table ul"
+)
+_ENDED_BY: Final = {
+    "p": _BLOCKS,
+    "li": _names("li"),
+    "td": _names("td th tr"),
+    "th": _names("td th tr"),
+    "tr": _names("tr"),
+    "dt": _names("dt dd"),
+    "dd": _names("dt dd"),
+    "option": _names("option"),
+}
+"""Elements whose end tag may be left out, and the start tags that end them."""
 _MAX_OPEN: Final = 2_000
 
 
@@ -81,12 +97,19 @@ class _Page:
             _unescaped(self.hidden if self.unseen else self.shown, start, end)
 
     def border(self, at: int, name: str) -> None:
-        """Divide words where a tag does."""
-        if name not in _INLINE:
-            self.shown.joint(at)
+        """Divide words where a tag does: cells and line breaks by a line, other blocks by a paragraph."""
+        if name in _INLINE:
+            return
+        builder = self.hidden if self.unseen else self.shown
+        if name in _LINES:
+            builder.line(at)
+        else:
+            builder.joint(at)
 
     def open(self, name: str, start: int, attributes: dict[str, tuple[str, int, int]]) -> None:
-        """Take a start tag in."""
+        """Take a start tag in; it may end an element that nobody closed."""
+        while self.stack and name in _ENDED_BY.get(self.stack[-1].name, ()):
+            self._drop(len(self.stack) - 1, start)
         outer = self.stack[-1] if self.stack else _Element("", 0, hidden=False, background="white")
         style = declarations(attributes["style"][0]) if "style" in attributes else {}
         if name == "font" and "color" in attributes:
@@ -218,7 +241,8 @@ def _attributes(page: _Page, found: re.Match[str]) -> dict[str, tuple[str, int, 
 
 def asides(view: View, notes: Notes) -> Iterator[View]:
     """Yield comments and hidden elements of a text that has some tags in it and is no page."""
-    if "<!--" not in view.text and "style" not in view.text and "hidden" not in view.text and "alt=" not in view.text:
+    text = view.text.lower()
+    if not any(sign in text for sign in ("<!--", "style", "hidden", "alt=", "<template", "<noscript")):
         return
     yield from (part for part in channels(view, notes) if part.channel is not Channel.VISIBLE)
 

@@ -16,6 +16,7 @@ from typing import Final
 from checkvalve.filters.inbound.linear import Pattern, PatternSet
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
+from checkvalve.filters.normalise import is_invisible
 from checkvalve.filters.outcomes import Severity
 
 _SHOWN: Final = str.maketrans({"<": "‹", ">": "›", "[": "⟦", "]": "⟧", "|": "¦", "｜": "¦", "▁": "_"})
@@ -92,7 +93,8 @@ def _escape_all(name: str, view: View, notes: Notes) -> None:
         start, end = found.span()
         if count < _MAX:
             notes.find(name, view, start, end, Severity.MEDIUM if name == "role-token" else Severity.LOW, detail=name)
-        notes.replace(view, start, end, view.text[start:end].translate(_SHOWN), name)
+        token = "".join(char for char in view.text[start:end] if not is_invisible(char))
+        notes.replace(view, start, end, token.translate(_SHOWN), name)
 
 
 def _fences(view: View, notes: Notes) -> None:

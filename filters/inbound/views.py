@@ -115,6 +115,11 @@ class Builder:
         self._texts.append(text)
         self._trail.add(end - start, start, end, exact=True)
 
+    def line(self, at: int) -> None:
+        """Append a line end, unless there is one."""
+        if self._texts and not self._texts[-1].endswith("\n"):
+            self.put("\n", at, at)
+
     def joint(self, at: int) -> None:
         """Append the border between two texts."""
         if self._texts:
