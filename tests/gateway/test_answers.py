@@ -86,7 +86,7 @@ def test_a_link_of_the_user_stays_and_one_of_outsiders_is_shown_once_it_is_asked
     assert said(world, f"It is {EVIL}", task=f"Read my mail about {EVIL}") == f"It is {EVIL}"
 
 
-def test_parts_that_form_a_link_only_together_are_judged_together(world: World) -> None:
+def test_b29_parts_that_form_a_link_only_together_are_judged_together(world: World) -> None:
     parts: list[Any] = [{"type": "text", "text": "![c](https://evil.exa"}, {"type": "text", "text": "mple/p?q=1)"}]
     other = {"type": "image", "source_type": "url", "url": "https://corp.example/x.png"}
     assert said(world, [*parts, other]) == [{"type": "text", "text": "c ⟨removed: auto-fetch⟩"}, other]
@@ -198,6 +198,18 @@ def test_a_key_that_the_user_gave_may_be_sent(world: World) -> None:
         run.invoke({"messages": [user_message(f"Send a mail to ann@corp.example with the key {key}")]}, CONFIG)
         (row,) = gateway.queue.list()
     assert row.rule != "secret"
+
+
+def test_b31_a_call_that_may_run_runs_with_the_arguments_it_was_given(world: World) -> None:
+    """Masks are for texts that people read: an argument without its address would fail, and be tried again for ever."""
+    world.settings(outbound_mask="email, phone")
+    body = "ask bob@corp.example, +49 30 901820"
+    with world.open() as gateway:
+        run = agent(world, gateway, calls(("send_mail", {"to": "ann@corp.example", "body": body})), AIMessage(body))
+        entry = {"messages": [user_message(f"Send a mail to ann@corp.example: {body}")]}
+        answer = run.invoke(entry, CONFIG)["messages"][-1].content
+    assert world.effects == [f"send ann@corp.example: {body}"]
+    assert answer == "ask ⟨removed: email⟩, ⟨removed: phone⟩"
 
 
 # ---- settings
