@@ -17,6 +17,8 @@ from checkvalve.graphs.inbound import Inbound, worth_noting
 
 SCAN: Final = "scan"
 """The kind of a history item that holds what was found in a result."""
+MEDIA: Final = frozenset({"audio", "file", "image", "image_url", "input_audio", "video"})
+"""Types of blocks whose content nobody here reads: they are never called clean."""
 
 
 class Scans:
@@ -33,6 +35,8 @@ class Scans:
         """Look at one value of a result; return what is to be stored of that, or nothing."""
         if self._inbound.mode == "off":
             return None
+        if isinstance(value, dict) and value.get("type") in MEDIA:
+            return {"source": source_of(call.tool, call.id), "status": "unscanned", "codes": ["unscanned:media"]}
         found = self._inbound.scan(value, self._carry)
         if not worth_noting(found):
             return None

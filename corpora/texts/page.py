@@ -10,7 +10,7 @@ from checkvalve.corpora.texts.measure import HALVES, Share, TextsReport, worst_f
 
 _WIDTH: Final = 420
 _ROW: Final = 22
-_LEFT: Final = 300
+_LEFT: Final = 390
 _STYLE: Final = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1c2733}
 table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .7rem;border-bottom:1px solid #dde3ea;text-align:left}
