@@ -26,7 +26,7 @@ WANTED: Final = {
     "asked": "the user's words, or the host, ask for an effect of this kind",
     "repeated": "this task has not had the effect already",
     "anchored": "at least one value comes from the user's words or a trusted field",
-    "record_named": "the user names the record that is changed for good",
+    "record_named": "the user names the record that is meant",
     "targets_ok": "every destination has an origin that suffices",
     "selectors_ok": "every record that is picked has an origin that suffices",
     "commands_ok": "every word that was chosen for the command has an origin that suffices",

@@ -15,7 +15,7 @@ REMEDIES: Final = {
     "untrusted-credential": "let the user give the credential",
     "untrusted-amount": "let the user give the amount",
     "untrusted-control": "use a safe value for this setting, or let the user ask for it",
-    "unnamed-record": "let the user name the record that is to be changed for good",
+    "unnamed-record": "let the user name the record that is meant",
     "readers": "leave out data that the destination may not read, or let the user name both",
     "foreign-link": "leave out the link or address, or let the user name it",
     "composed-link": "give links as they stand in a source",
