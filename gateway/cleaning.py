@@ -6,11 +6,10 @@ text stays text, a block keeps its other fields, and what is no text is handed o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.messages import ToolMessage
-from langgraph.types import Command
+from langgraph.types import Command, Overwrite, Send
 
 from checkvalve.gateway.handover import ToolResult
 from checkvalve.graphs.inbound import Inbound
@@ -29,10 +28,19 @@ def _shown(value: Any, inbound: Inbound) -> Any:
         case ToolMessage():
             content = _content(value.content, inbound)
             return value if content == value.content else value.model_copy(update={"content": content})
-        case Command(update=Mapping() as update):
-            found = {name: _shown(item, inbound) for name, item in update.items()}
-            same = all(found[name] is item for name, item in update.items())
-            return value if same else Command(graph=value.graph, update=found, resume=value.resume, goto=value.goto)
+        case Command():
+            update, goto = _shown(value.update, inbound), _shown(value.goto, inbound)
+            same = update is value.update and goto is value.goto
+            return value if same else Command(graph=value.graph, update=update, resume=value.resume, goto=goto)
+        case Send():
+            arg = _shown(value.arg, inbound)
+            return value if arg is value.arg else Send(value.node, arg)
+        case Overwrite():
+            inner = _shown(value.value, inbound)
+            return value if inner is value.value else Overwrite(inner)
+        case dict():
+            found = {name: _shown(item, inbound) for name, item in value.items()}
+            return value if all(found[name] is item for name, item in value.items()) else found
         case list() | tuple():
             items = [_shown(item, inbound) for item in value]
             same = all(new is old for new, old in zip(items, value, strict=True))

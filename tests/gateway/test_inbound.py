@@ -12,6 +12,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command, Overwrite, Send
 from rich.console import Console
 
 from checkvalve.approvals.attributed import attribute_leaves
@@ -230,6 +231,17 @@ def test_what_is_no_tool_message_is_handed_on_as_it_is() -> None:
     assert cleaned(value, Inbound("on")) is value
     message = ToolMessage(PLAIN, tool_call_id="c")
     assert cleaned(message, Inbound("on")) is message
+
+
+def test_messages_are_cleaned_wherever_a_result_carries_them() -> None:
+    message = ToolMessage(ATTACK, tool_call_id="c")
+    held: Any = Command(update={"messages": Overwrite([message])}, goto=[Send("next", {"messages": [message]})])
+    found: Any = cleaned(held, Inbound("on"))
+    assert found.update["messages"].value[0].content == SHOWN
+    assert found.goto[0].arg["messages"][0].content == SHOWN
+    assert message.content == ATTACK, "what is recorded stays as it was"
+    plain: Any = Command(update={"messages": [ToolMessage(PLAIN, tool_call_id="c")]}, goto="next")
+    assert cleaned(plain, Inbound("on")) is plain
 
 
 class Entry:
