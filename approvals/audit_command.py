@@ -1,11 +1,13 @@
-"""``checkvalve audit``: read the log, keep its head elsewhere, and verify it.
+"""``checkvalve audit``: read the log, sign it, prove single events, and verify it here or elsewhere.
 
-Exit codes of ``verify``: 0 everything agrees; 1 it was tampered with; 2 it cannot be told (no database, no head file).
+Exit codes of ``verify`` and ``verify-receipt``: 0 everything agrees; 1 it was tampered with; 2 it cannot be told (no
+database, no key, no file, or nothing outside the database to compare with).
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,12 +15,15 @@ from typing import Annotated, Final
 
 import sqlalchemy as sa
 import typer
-from rich.text import Text
 
-from checkvalve.approvals import audit
-from checkvalve.approvals.errors import ApprovalError
+from checkvalve.approvals import audit, audit_files_command
+from checkvalve.approvals.audit_words import explain, explain_receipt, explain_sealed
+from checkvalve.approvals.bundles import read_bundle, verify_bundle
+from checkvalve.approvals.clock import system_clock
+from checkvalve.approvals.errors import ApprovalError, LogError, LogTamperedError
 from checkvalve.approvals.lists import events_table
-from checkvalve.approvals.render import neutralise
+from checkvalve.approvals.logplace import LogPlace, kept_in, read_keys
+from checkvalve.approvals.receipts import make_receipt, parse_receipt, tlog_proof, verify_receipt
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import events as events_of
 from checkvalve.approvals.terminal import REFUSED, AsJson, console, stop
@@ -27,44 +32,91 @@ from checkvalve.approvals.verify import VerifyReport, format_head, parse_head, v
 TAMPERED: Final = 1
 CANNOT_TELL: Final = 2
 _SHOWN: Final = 50
+_EVERY: Final = 1.0  # seconds between looks of `seal --watch`
+
+Keys = Annotated[Path | None, typer.Option("--key", help="The log's public keys: what `audit key public` prints.")]
+Anchors = Annotated[
+    list[Path] | None, typer.Option("--anchor", help="A file that an anchor wrote, or one signed checkpoint; several.")
+]
 
 
 @contextmanager
 def _opened(open_store: Callable[[], Store]) -> Iterator[Store]:
+    with _told(), open_store() as store:
+        yield store
+
+
+@contextmanager
+def _told() -> Iterator[None]:
     try:
-        with open_store() as store:
-            yield store
+        yield
+    except LogTamperedError as error:
+        stop(f"TAMPERED: {error}", TAMPERED)
     except ApprovalError as error:
         stop(f"error: {error}", CANNOT_TELL)
 
 
-def audit_app(open_store: Callable[[], Store]) -> typer.Typer:
+def audit_app(open_store: Callable[[], Store], place: Callable[[], LogPlace] = LogPlace) -> typer.Typer:
     """Return the commands over the store that ``open_store`` opens; they close it again."""
-    app = typer.Typer(help="Read and verify the log of decisions and effects.", no_args_is_help=True)
+    app = typer.Typer(help="Read, sign and verify the log of decisions and effects.", no_args_is_help=True)
+    _add_verify(app, open_store, place)
+    _add_reading(app, open_store)
+    _add_sealing(app, open_store, place)
+    _add_receipts(app, open_store)
+    audit_files_command.register(app, open_store, place, _told)
+    return app
 
+
+def _add_verify(app: typer.Typer, open_store: Callable[[], Store], place: Callable[[], LogPlace]) -> None:
     @app.command("verify")
     def verify_(
         *,
         head: Annotated[Path | None, typer.Option(help="A file with a head that `audit head` printed earlier.")] = None,
+        key: Keys = None,
+        anchor: Anchors = None,
+        bundle: Annotated[
+            Path | None, typer.Option(help="Verify this exported log instead of the database; needs --key.")
+        ] = None,
         as_json: AsJson = False,
     ) -> None:
-        """Check the chain of events, the tables against it, and both against a saved head."""
-        saved = None
-        if head is not None:
-            try:
-                saved = parse_head(head.read_text(encoding="utf-8"))
-            except OSError as error:
-                stop(f"cannot tell: the file {head} cannot be read ({error.strerror})", CANNOT_TELL)
-            except ValueError as error:
-                stop(f"cannot tell: {head} holds no head that `audit head` printed ({error})", CANNOT_TELL)
-        with _opened(open_store) as store:
-            report = verify(store, saved=saved)
-        if as_json:
-            typer.echo(json.dumps(report.to_json(), indent=2))
-        else:
-            _explain(report, saved=saved is not None)
-        raise typer.Exit(0 if report.ok else TAMPERED)
+        """Check events, tables and signatures, against each other and against what was kept elsewhere."""
+        with _told():
+            outside = [*kept_in(anchor or [])]
+            keys = read_keys(key) if key is not None else ()
+            if bundle is not None:
+                if not keys:
+                    raise LogError("a bundle is judged with a public key", remedy="give it: --key FILE")
+                _end(verify_bundle(read_bundle(bundle), keys, outside), as_json=as_json, bundle=True)
+            saved = _read_head(head) if head is not None else None
+            with open_store() as store:
+                here = place()
+                keys = keys or here.public_keys()
+                if outside and not keys:
+                    raise LogError("an anchor is judged with a public key", remedy="give it: --key FILE")
+                kept = [*outside, *(here.outside() if keys else ())]
+                report = verify(store, saved=saved, keys=keys, outside=kept, now=system_clock())
+            _end(report, as_json=as_json)
 
+
+def _end(report: VerifyReport, *, as_json: bool, bundle: bool = False) -> None:
+    """Print what was found, and leave with the exit code."""
+    if as_json:
+        typer.echo(json.dumps({**report.to_json(), "judged": report.is_judged}, indent=2))
+    else:
+        explain(report, bundle=bundle)
+    raise typer.Exit(TAMPERED if not report.ok else 0 if report.is_judged else CANNOT_TELL)
+
+
+def _read_head(file: Path) -> audit.Head:
+    try:
+        return parse_head(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        stop(f"cannot tell: the file {file} cannot be read ({error.strerror})", CANNOT_TELL)
+    except ValueError as error:
+        stop(f"cannot tell: {file} holds no head that `audit head` printed ({error})", CANNOT_TELL)
+
+
+def _add_reading(app: typer.Typer, open_store: Callable[[], Store]) -> None:
     @app.command("head")
     def head_() -> None:
         """Print the head of the log: keep it where the gateway's user cannot write."""
@@ -91,7 +143,72 @@ def audit_app(open_store: Callable[[], Store]) -> typer.Typer:
         if len(events) > limit:
             console(stderr=True).print(f"more events follow; --after {shown[-1].seq} shows them")
 
-    return app
+
+def _add_sealing(app: typer.Typer, open_store: Callable[[], Store], place: Callable[[], LogPlace]) -> None:
+    @app.command()
+    def seal(
+        *,
+        watch: Annotated[bool, typer.Option("--watch", help="Go on signing until stopped, with heartbeats.")] = False,
+    ) -> None:
+        """Sign what was written since the last checkpoint, and tell the anchors."""
+        with _opened(open_store) as store:
+            sealer = place().sealer(store)
+            if not watch:
+                explain_sealed(sealer.seal())
+                return
+            explain_sealed(sealer.start())
+            try:
+                while True:
+                    time.sleep(_EVERY)
+                    if (sealed := sealer.beat()) is not None:
+                        explain_sealed(sealed)
+            except KeyboardInterrupt:
+                explain_sealed(sealer.stop())
+
+
+def _add_receipts(app: typer.Typer, open_store: Callable[[], Store]) -> None:
+    @app.command()
+    def receipt(
+        name: Annotated[str, typer.Argument(metavar="ID", help="A proposal's id or its start, or an event's number.")],
+        *,
+        tlog: Annotated[
+            bool, typer.Option("--tlog-proof", help="Print the C2SP form, for other programs; one event only.")
+        ] = False,
+    ) -> None:
+        """Print the proof that a call's events are in the signed log; it verifies offline."""
+        with _opened(open_store) as store, store.read() as connection:
+            wanted = _wanted(connection, name)
+            if tlog and len(wanted) != 1:
+                stop("error: --tlog-proof proves one event; give its number", REFUSED)
+            made = make_receipt(connection, wanted)
+        typer.echo(tlog_proof(made) if tlog else json.dumps(made.to_json(), indent=1), nl=not tlog)
+
+    @app.command("verify-receipt")
+    def verify_receipt_(
+        file: Annotated[Path, typer.Argument(help="What `audit receipt` printed.")],
+        *,
+        key: Annotated[Path, typer.Option("--key", help="The log's public keys: what `audit key public` prints.")],
+        as_json: AsJson = False,
+    ) -> None:
+        """Check a receipt with the log's public key alone: no database, no network."""
+        with _told():
+            keys = read_keys(key)
+            try:
+                found = parse_receipt(file.read_text(encoding="utf-8"))
+            except OSError as error:
+                stop(f"cannot tell: the file {file} cannot be read ({error.strerror})", CANNOT_TELL)
+            except ValueError:
+                stop(f"cannot tell: {file} is no receipt that `audit receipt` printed", CANNOT_TELL)
+            explain_receipt(found, verify_receipt(found, keys), as_json=as_json)
+
+
+def _wanted(connection: sa.Connection, name: str) -> list[audit.Event]:
+    if name.isdecimal() and len(name) < 8:  # noqa: PLR2004  # ids have eight hex digits before the first dash
+        found = list(audit.read_events(connection, after=int(name) - 1, limit=1))
+        if not found or found[0].seq != int(name):
+            stop(f"error: there is no event {name}", REFUSED)
+        return found
+    return list(audit.read_events(connection, subject=_whole(connection, name)))
 
 
 def _whole(connection: sa.Connection, prefix: str) -> str:
@@ -104,18 +221,3 @@ def _whole(connection: sa.Connection, prefix: str) -> str:
     if len(found) > 1:
         stop(f"error: several proposals start with {prefix}; give more of the id", REFUSED)
     return str(found[0])
-
-
-def _explain(report: VerifyReport, *, saved: bool) -> None:
-    out = console()
-    for finding in report.findings:
-        out.print(Text(neutralise(f"{finding.code}: {finding.text}")))
-    if report.more:
-        out.print(f"and {report.more} more findings")
-    if not report.ok:
-        out.print("TAMPERED: the log or the tables are not what was written")
-        return
-    out.print(f"ok: {report.events} events agree with each other and with the tables")
-    typer.echo(format_head(report.head))
-    if not saved:
-        out.print("a cut at the end is found only against a saved head: `audit head`, `audit verify --head FILE`")

@@ -159,10 +159,12 @@ def read_bundle(file: Path) -> Bundle:
     try:
         first, *rest = file.read_bytes().decode().split("\n")
         head = json.loads(first)
-        if set(head) != _HEAD_FIELDS or head["format"] != FORMAT or _spelled(head) != first or rest.pop():
+        if set(head) != _HEAD_FIELDS or head["format"] != FORMAT or _spelled(head) != first:
             raise ValueError("another format")
         rotations = tuple(Rotation.from_json(one) for one in head["rotations"])
-        return Bundle(str(head["checkpoint"]), rotations, tuple(_line(line) for line in rest))
+        cut = rest.pop() != ""  # the last line has lost its end: it is no line, whatever is left of it
+        lines = [_line(line) for line in rest]
+        return Bundle(str(head["checkpoint"]), rotations, (*lines, None) if cut else tuple(lines))
     except OSError as error:
         raise LogError(f"{file} cannot be read: {error.strerror}", remedy="check the path") from error
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:

@@ -124,8 +124,8 @@ class LogKey:
     previous: tuple[PrivateKey, ...] = ()  # sign beside the new ones once more, at the size of the rotation
 
     @classmethod
-    def new(cls, origin: str = "") -> Self:
-        """Draw keys for a log called ``origin``.
+    def new(cls, origin: str = "", *, classic: int = ED25519) -> Self:
+        """Draw keys for a log called ``origin``; ``classic`` is the kind of the one that is not ML-DSA.
 
         Raises:
             LogError: a log cannot be called so.
@@ -135,7 +135,7 @@ class LogKey:
             raise LogError(
                 f"a log cannot be called {origin!r}", remedy="use a name such as example.com/agents: no spaces, no +"
             )
-        return cls(origin, _drawn(origin))
+        return cls(origin, _drawn(origin, classic))
 
     @property
     def public(self) -> tuple[PublicKey, ...]:
@@ -149,14 +149,14 @@ class LogKey:
 
     def rotated(self, size: int) -> LogKey:
         """Return new keys that these ones sign; they are good from ``size`` on."""
-        new = _drawn(self.origin)
+        new = _drawn(self.origin, self.keys[0].kind)
         unsigned = Rotation(self.origin, size, self.public, tuple(key.public for key in new), ())
         signed = tuple(key.sign(unsigned.message, _CONTEXT) for key in (*self.keys, *new))
         return LogKey(self.origin, new, (*self.rotations, replace(unsigned, signatures=signed)), self.keys)
 
 
-def _drawn(origin: str) -> tuple[PrivateKey, ...]:
-    kinds = (ED25519, MLDSA44) if has_mldsa() else (ED25519,)
+def _drawn(origin: str, classic: int) -> tuple[PrivateKey, ...]:
+    kinds = (classic, MLDSA44) if has_mldsa() else (classic,)
     return tuple(PrivateKey(origin, kind, secrets.token_bytes(_SEED)) for kind in kinds)
 
 

@@ -18,7 +18,7 @@ from typing import Final, Self, TypeVar
 import sqlalchemy as sa
 
 from checkvalve.approvals import postgres, schema, sqlite_file
-from checkvalve.approvals.errors import StoreBusyError, StoreUnreachableError
+from checkvalve.approvals.errors import StoreBusyError, StoreCorruptError, StoreUnreachableError
 from checkvalve.approvals.faults import translated
 
 _PAUSES: Final = (0.05, 0.5, 2.0)  # seconds between tries: a lost race, a lost connection, a server that starts again
@@ -35,6 +35,7 @@ class Store:
         self._path = path
         self._pid = os.getpid()
         self._inherited: list[sa.Pool] = []
+        self._refused = ""
 
     @classmethod
     def open(cls, url: str, *, create: bool = True) -> Self:
@@ -93,9 +94,19 @@ class Store:
         with self._begin(write=False) as connection:
             yield connection
 
+    def refuse(self, reason: str) -> None:
+        """Take no change from now on: what is stored was found to be something else than what was signed."""
+        self._refused = reason
+
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
-        """Give the write lock; commits when the block ends, rolls back when it raises."""
+        """Give the write lock; commits when the block ends, rolls back when it raises.
+
+        Raises:
+            StoreCorruptError: :meth:`refuse` was called.
+        """
+        if self._refused:
+            raise StoreCorruptError(self._refused, remedy="verify the audit log: checkvalve audit verify")
         with self._begin(write=True) as connection:
             yield connection
 

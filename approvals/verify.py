@@ -76,6 +76,11 @@ class VerifyReport:
         """Say whether everything agrees."""
         return not self.findings
 
+    @property
+    def is_judged(self) -> bool:
+        """Say whether something outside was compared: without it a cut at the end, or another history, is not seen."""
+        return bool(self.compared)
+
     def add(self, code: str, text: str, seq: int = 0) -> None:
         """Remember a finding, or count it when there are too many."""
         if len(self.findings) < MAX_FINDINGS:

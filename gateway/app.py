@@ -22,6 +22,7 @@ from checkvalve.approvals.toolspec import Manifest
 from checkvalve.filters.outbound.rules import OutboundRules
 from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.inbound import inbound_of
+from checkvalve.gateway.log_keeper import LogKeeper, keeper_of
 from checkvalve.gateway.logs import configure_logs, get_logger
 from checkvalve.gateway.outbound import outbound_rules
 from checkvalve.gateway.places import own_files, refuse_agent_folder
@@ -51,6 +52,7 @@ class Gateway:
     settings_file: Path | None = None
     inbound: Inbound = field(default_factory=Inbound)
     outbound: OutboundRules = field(default_factory=OutboundRules, repr=False)
+    keeper: LogKeeper | None = field(default=None, repr=False)
     _sessions: OrderedDict[tuple[str, str], GuardSession] = field(default_factory=OrderedDict, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
@@ -87,7 +89,9 @@ class Gateway:
             return session
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Sign what is left to sign, and let go of the database."""
+        if self.keeper is not None:
+            self.keeper.stop()
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -127,7 +131,8 @@ def build(
         SettingsError: no manifest is named, the profile does not exist, one of our files lies in ``agent_workdir``,
             or a reviewer's credential is in the environment.
         SandboxError: a tool is declared to run code in the sandbox that is configured, and there is none here.
-        ApprovalError: manifest, policy or database cannot be used; the error says which and what to do.
+        ApprovalError: manifest, policy, database or the log's key cannot be used, or the audit log is not what was
+            signed; the error says which and what to do.
     """
     if settings.manifest is None:
         raise SettingsError("no manifest is set", "name the YAML file that declares the agent's tools: manifest = ...")
@@ -154,10 +159,20 @@ def build(
         settings_file=settings_file,
         inbound=inbound_of(settings),
         outbound=outbound_rules(settings),
+        keeper=_kept(settings, queue.store),
     )
     _announce(gateway)
     _recover(gateway)
     return gateway
+
+
+def _kept(settings: Settings, store: Store) -> LogKeeper | None:
+    """Begin to sign the log; where it is not what was signed, nothing begins."""
+    try:
+        return keeper_of(settings, store)
+    except BaseException:
+        store.close()
+        raise
 
 
 def open_gateway(config: Path | None = None) -> Gateway:

@@ -32,9 +32,11 @@ from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import decide_command, policykit_command, run_command, serve_command
 from checkvalve.gateway.app import open_queue
 from checkvalve.gateway.errors import GatewayError
+from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.logs import configure_logs, get_logger, printable
 from checkvalve.gateway.sandbox_command import sandbox_app
 from checkvalve.gateway.settings import LoadedSettings, load_settings, shown
+from checkvalve.gateway.witness_command import witness_app
 from checkvalve.graphs.errors import GraphError
 
 ENTRY_POINTS: Final = "checkvalve.commands"
@@ -214,7 +216,8 @@ def run(command: Callable[[], object]) -> int:
 app.add_typer(approvals_app(_existing, _queue, unpack=_result_text), name="approvals")
 app.add_typer(mandates_app(_existing), name="mandates")
 app.add_typer(endorsements_app(_existing), name="endorsements")
-app.add_typer(audit_app(_store), name="audit")
+app.add_typer(audit_app(_store, lambda: log_place(_loaded().settings)), name="audit")
+app.add_typer(witness_app(), name="witness")
 decide_command.register(app)
 policykit_command.register(_policy, _loaded)
 run_command.register(app, _loaded, lambda: _Chosen.file)

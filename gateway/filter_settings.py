@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from checkvalve.gateway.audit_settings import AuditSettings
 
 
-class InboundSettings(BaseModel):
+class InboundSettings(AuditSettings):
     """The settings of what is done with content that enters."""
 
     inbound_filter: Literal["on", "report", "off"] = Field(

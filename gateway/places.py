@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy.engine import make_url
 
+from checkvalve.approvals.anchors import FileAnchor, parse_anchors
 from checkvalve.gateway.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -58,6 +59,26 @@ def tokens_file(settings: Settings) -> Path:
     return settings.api_tokens or (database or Path()).with_name("api-tokens.json")
 
 
+def audit_key_file(settings: Settings) -> Path | None:
+    """Return the file of the key that signs the audit log, None where approvals are on a server and nobody said."""
+    if settings.audit_key is not None:
+        return settings.audit_key
+    database = database_file(settings) if settings.database_url else None
+    return database and database.with_name("audit-key.json")
+
+
+def _log_files(settings: Settings) -> dict[str, Path | None]:
+    """Return what the signed log is kept in, beside the database."""
+    key = audit_key_file(settings)
+    anchors = [anchor.path for anchor in parse_anchors(settings.audit_anchors) if isinstance(anchor, FileAnchor)]
+    return {
+        "key of the audit log": key,
+        "public key of the audit log": key and key.with_name(key.name + ".pub"),
+        "last signed checkpoint": settings.audit_signed or (key and key.with_name(key.name + ".signed")),
+        **{f"anchor of the audit log {number}": path for number, path in enumerate(anchors, 1)},
+    }
+
+
 def own_files(settings: Settings, file: Path | None) -> dict[str, Path]:
     """Return every file that decides for the gateway or holds its records, by what it is."""
     tools = TOOLS_FILE.fullmatch(settings.tools)
@@ -72,6 +93,7 @@ def own_files(settings: Settings, file: Path | None) -> dict[str, Path]:
         "runs": checkpoints or (database and database.with_name("runs.db")),
         "file of API tokens": settings.api_tokens or (database and database.with_name("api-tokens.json")),
         "file of values that never leave": settings.outbound_values,
+        **_log_files(settings),
         "tools": Path(tools[1]) if tools else None,
         **{name: Path(match[2]) if match else None for name, match in models.items()},
     }

@@ -70,7 +70,9 @@ def test_paused_in_one_process_decided_in_a_second_and_resumed_in_a_third(place:
     assert approve_there(place) == paused["approval_id"]
     assert finish(worker(place, "resume")) == {"last": "sent to thief@evil.example", "type": "tool", "paused": []}
     assert place.effects == ["read", "send thief@evil.example: all"]
-    assert "ok" in checkvalve(place, "audit", "verify")
+    head = place.folder / "head"
+    head.write_text(checkvalve(place, "audit", "head"))
+    assert "ok" in checkvalve(place, "audit", "verify", "--head", str(head))
 
 
 @pytest.mark.claim("C4")

@@ -1,0 +1,175 @@
+"""``checkvalve audit key|export|erase|prune``: the log's keys, and what leaves the log."""
+
+from __future__ import annotations
+
+import enum
+import json
+import os
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from checkvalve.approvals import audit
+from checkvalve.approvals.audit_words import explain_sealed, say
+from checkvalve.approvals.bundles import export_bundle
+from checkvalve.approvals.clock import micros, rfc3339, system_clock
+from checkvalve.approvals.erasure import erase_call, erase_thread
+from checkvalve.approvals.errors import LogError
+from checkvalve.approvals.logkeys import LogKey
+from checkvalve.approvals.logplace import LogPlace
+from checkvalve.approvals.ocsf import to_ocsf
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.retention import prune
+from checkvalve.approvals.store import Store
+from checkvalve.approvals.terminal import NO_DECISION, Token, TokenFile, prove, stop
+
+Told = Callable[[], AbstractContextManager[None]]
+
+
+class Format(enum.StrEnum):
+    """What an export may be."""
+
+    BUNDLE = "bundle"
+    JSONL = "jsonl"
+    OCSF = "ocsf"
+
+
+def register(app: typer.Typer, open_store: Callable[[], Store], place: Callable[[], LogPlace], told: Told) -> None:
+    """Add the commands; ``told`` turns errors into messages and exit codes."""
+    keys = typer.Typer(help="The keys that sign the log.", no_args_is_help=True)
+    _add_keys(keys, open_store, place, told)
+    app.add_typer(keys, name="key")
+    _add_export(app, open_store, told)
+    _add_erase(app, open_store, told)
+    _add_prune(app, open_store, place, told)
+
+
+def _add_keys(app: typer.Typer, open_store: Callable[[], Store], place: Callable[[], LogPlace], told: Told) -> None:
+    @app.command()
+    def create(
+        *,
+        origin: Annotated[
+            str, typer.Option(help="The log's name, such as example.com/agents; else one is drawn.")
+        ] = "",
+    ) -> None:
+        """Make the key of the log; from then on the gateway signs it. Prints the public half."""
+        with told():
+            here = place()
+            key = LogKey.new(origin)
+            here.save(key)
+            for one in key.public:
+                typer.echo(str(one))
+            typer.echo(f"the key is in {here.key_file()}", err=True)
+            typer.echo(f"give verifiers the lines above, or {here.public_file}", err=True)
+
+    @app.command()
+    def public() -> None:
+        """Print the public keys: all that a verifier needs."""
+        with told():
+            keys = place().public_keys()
+            if not keys:
+                raise LogError("there is no key yet", remedy="make one: checkvalve audit key create")
+            for one in keys:
+                typer.echo(str(one))
+
+    @app.command()
+    def rotate() -> None:
+        """Replace the keys: the old ones sign the new ones, so verifiers of either can go on."""
+        with told(), open_store() as store:
+            here = place()
+            sealed = here.sealer(store).rotate(lambda key: here.save(key, replacing=True))
+            explain_sealed(sealed)
+            for one in here.public_keys():
+                typer.echo(str(one))
+            typer.echo("give these lines to verifiers; restart what signs; then delete the old key file", err=True)
+
+
+def _add_export(app: typer.Typer, open_store: Callable[[], Store], told: Told) -> None:
+    @app.command()
+    def export(
+        file: Annotated[Path, typer.Argument(help="A new file.")],
+        *,
+        form: Annotated[
+            Format, typer.Option("--format", help="bundle verifies offline; jsonl and ocsf are for other systems.")
+        ] = Format.BUNDLE,
+        after: Annotated[int, typer.Option(min=0, help="Only events after this number; not for a bundle.")] = 0,
+    ) -> None:
+        """Write the log to a file."""
+        with told(), open_store() as store, store.read() as connection:
+            if form is Format.BUNDLE:
+                if after:
+                    stop("error: a bundle has the whole log; leave --after away", NO_DECISION)
+                count = export_bundle(connection, file)
+            else:
+                found = (
+                    to_ocsf(event) if form is Format.OCSF else event.to_json()
+                    for event in audit.read_events(connection, after=after)
+                )
+                count = _write(file, (json.dumps(one) for one in found))
+        say(f"{count} events are in {file}")
+
+
+def _write(file: Path, lines: Iterable[str]) -> int:
+    try:
+        place = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except OSError as error:
+        raise LogError(f"{file} cannot be written: {error.strerror}", remedy="give a new file") from error
+    with os.fdopen(place, "w", encoding="utf-8") as out:
+        return sum(1 for line in lines if out.write(line + "\n"))
+
+
+def _add_erase(app: typer.Typer, open_store: Callable[[], Store], told: Told) -> None:
+    @app.command()
+    def erase(
+        context: typer.Context,
+        proposal: Annotated[
+            str, typer.Argument(metavar="[ID]", help="The proposal's id, or its first characters.")
+        ] = "",
+        *,
+        thread: Annotated[str, typer.Option(help="Erase a whole task: its calls, words and results.")] = "",
+        reason: Annotated[str, typer.Option(help="Why; kept in the log.")],
+        token: Token = None,
+        token_file: TokenFile = None,
+    ) -> None:
+        """Erase what a call or a task was about. The events stay, empty, and every proof still fits."""
+        with told(), open_store() as store:
+            if bool(proposal) == bool(thread):
+                stop("error: give either the id of a call or --thread", NO_DECISION)
+            queue = Queue(store)
+            by, at = prove(context, queue, token, token_file).name, system_clock()
+            named = queue.find(proposal).id if proposal else ""
+            with store.write() as connection:
+                if thread:
+                    calls, texts = erase_thread(connection, thread, at=at, by=by, reason=reason)
+                    done = f"{calls} calls and {texts} stored texts of {thread}"
+                else:
+                    count = erase_call(connection, named, at=at, by=by, reason=reason)
+                    done = f"the content of {named}, in {count} events"
+        say(f"erased: {done}")
+        say("backups, exports and receipts that were made before still have it")
+
+
+def _add_prune(app: typer.Typer, open_store: Callable[[], Store], place: Callable[[], LogPlace], told: Told) -> None:
+    @app.command("prune")
+    def prune_(
+        context: typer.Context,
+        *,
+        older_than: Annotated[int, typer.Option(min=1, help="Days since a task was last touched.")],
+        archive: Annotated[Path, typer.Option(help="A new file for the exported log, which has all that is removed.")],
+        token: Token = None,
+        token_file: TokenFile = None,
+    ) -> None:
+        """Export the log, check the export, and remove tasks that are over and old. Proofs still fit."""
+        with told(), open_store() as store:
+            by = prove(context, Queue(store), token, token_file).name
+            sealer, now = place().sealer(store), system_clock()
+            sealer.seal()
+            before = now - micros(timedelta(days=older_than))
+            done = prune(store, place().public_keys(), archive, before=before, at=now, by=by)
+            explain_sealed(sealer.seal())
+        say(f"removed: {done.calls} calls and {done.events} events from before {rfc3339(before)}")
+        say(f"they are in {archive}: {done.archive}")

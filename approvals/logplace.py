@@ -1,0 +1,118 @@
+"""Where the signed log keeps its things: the key, its public half, the last checkpoint, and who else is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from checkvalve.approvals.anchors import Anchor, FileAnchor, read_anchor
+from checkvalve.approvals.errors import LogError
+from checkvalve.approvals.judge import Outside
+from checkvalve.approvals.lastsigned import read_signed
+from checkvalve.approvals.logkeys import LogKey, load_key, save_key
+from checkvalve.approvals.notes import PublicKey, parse_keys
+from checkvalve.approvals.sealer import HEARTBEAT, Sealer
+from checkvalve.approvals.store import Store
+
+
+@dataclass(frozen=True)
+class LogPlace:
+    """The files and anchors of one log. ``key`` is None where nobody said where the key is."""
+
+    key: Path | None = None
+    signed: Path | None = None
+    anchors: tuple[Anchor, ...] = ()
+    heartbeat: int = HEARTBEAT
+
+    @property
+    def has_key(self) -> bool:
+        """Say whether there is a key to sign with."""
+        return self.key is not None and self.key.exists()
+
+    def key_file(self) -> Path:
+        """Return where the key is.
+
+        Raises:
+            LogError: nobody said.
+        """
+        if self.key is None:
+            raise LogError("nobody said where the key of the log is", remedy="set audit_key = ... to a file")
+        return self.key
+
+    @property
+    def public_file(self) -> Path:
+        """The file of public keys, which verifiers get."""
+        return self.key_file().with_name(self.key_file().name + ".pub")
+
+    @property
+    def signed_file(self) -> Path:
+        """The file of the last checkpoint; beside the key, unless somebody said where."""
+        return self.signed or self.key_file().with_name(self.key_file().name + ".signed")
+
+    def load(self) -> LogKey:
+        """Return the key; see :func:`load_key`."""
+        return load_key(self.key_file())
+
+    def save(self, key: LogKey, *, replacing: bool = False) -> None:
+        """Write the key, and its public half beside it."""
+        save_key(key, self.key_file(), replacing=replacing)
+        lines = "".join(f"{one}\n" for one in key.public)
+        self.public_file.write_text(f"# public keys of the log {key.origin}\n{lines}", encoding="utf-8")
+
+    def sealer(self, store: Store) -> Sealer:
+        """Return what signs the log of ``store``."""
+        return Sealer(
+            store,
+            self.load(),
+            self.signed_file,
+            anchors=self.anchors,
+            heartbeat=self.heartbeat,
+        )
+
+    def public_keys(self) -> tuple[PublicKey, ...]:
+        """Return the public keys that are beside the key, none where there are none.
+
+        Raises:
+            LogError: the file is damaged.
+        """
+        return read_keys(self.public_file) if self.key is not None and self.public_file.exists() else ()
+
+    def outside(self) -> Iterator[Outside]:
+        """Yield the checkpoints that are kept outside the database, where they can be read here."""
+        if self.key is not None and (text := read_signed(self.signed_file)) is not None:
+            yield Outside("the last signed checkpoint", text)
+        files = [anchor.path for anchor in self.anchors if isinstance(anchor, FileAnchor)]
+        yield from kept_in(file for file in files if file.exists())
+
+
+def kept_in(files: Iterable[Path]) -> Iterator[Outside]:
+    """Yield the checkpoints in files of anchors.
+
+    Raises:
+        LogError: a file cannot be read, or has no checkpoint.
+    """
+    for file in files:
+        found = [Outside(f"anchor {file}", text, short) for text, short in read_anchor(file)]
+        if not found:
+            raise LogError(f"there is no checkpoint in {file}", remedy="give a file that an anchor has written")
+        yield from found
+
+
+def read_keys(file: Path) -> tuple[PublicKey, ...]:
+    """Return the public keys of one log in a file.
+
+    Raises:
+        LogError: it has none, or of several logs.
+    """
+    try:
+        keys = parse_keys(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeError) as error:
+        raise LogError(f"the file {file} cannot be read", remedy="give a file with the log's public key") from error
+    except ValueError as error:
+        raise LogError(
+            f"{file} holds no public key: {error}", remedy="give what `checkvalve audit key public` printed"
+        ) from error
+    if len({key.name for key in keys}) != 1:
+        raise LogError(f"{file} has keys of several logs", remedy="give the keys of one log")
+    return keys
