@@ -13,6 +13,7 @@ from typing import Final
 
 from checkvalve.filters.inbound import InboundDetector, InboundOptions, scan_inbound
 from checkvalve.filters.inbound.detectors import GROUP
+from checkvalve.filters.inbound.rules import prepare
 from checkvalve.filters.outcomes import ContentOutcome, Severity, Status
 from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.filter_settings import InboundSettings
@@ -32,6 +33,7 @@ def inbound_of(settings: InboundSettings) -> Inbound:
     others = _detectors(settings.inbound_detectors)
     options = InboundOptions(withhold_at=_WEIGHTS[settings.inbound_withhold], deadline=settings.inbound_seconds)
     if settings.inbound_filter != "off":
+        prepare()
         _probe(others)
     return Inbound(settings.inbound_filter, options, others, time.monotonic)
 

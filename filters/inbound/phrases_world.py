@@ -77,7 +77,7 @@ model asystent(?:\w+)? (?:ai|sztucznej)|model(?:\w+)? językow|sztuczn\w+ inteli
 show pokaż|ujawnij|wyświetl|powtórz
 prompt prompt systemow|systemow\w+ (?:prompt|instrukcj|polece)|ukryte instrukcj
 [tr latin]
-ignore yok ?say|unut|görmezden gel|dikkate alma|geçersiz kıl|uyma
+ignore yok ?say|unut(?:un|unuz)?\b|görmezden gel|dikkate alma|geçersiz kıl|uyma
 earlier önceki|yukarıda|tüm|bütün|eski|mevcut|daha önce
 orders talimat|komut|kural|yönerge|istem|emir
 untold söyleme|bahsetme|bildirme|haber verme|açıklama yapma|bilgilendirme(?:yin|den)|sormadan

@@ -15,6 +15,7 @@ from functools import cache
 from itertools import islice
 from typing import Final
 
+from checkvalve.filters.inbound.canonical import folded
 from checkvalve.filters.inbound.linear import Pattern, PatternSet
 from checkvalve.filters.inbound.phrases_english import PHRASES, TOOL_PHRASES, table
 from checkvalve.filters.inbound.phrases_world import SCRIPTS, world
@@ -27,6 +28,21 @@ MAX_HITS: Final = 40
 """Places of one pattern that are looked at."""
 _GAP: Final = "[^.!?\\x{3002}\\x{ff01}\\x{ff1f}\\x{964}\\x{61f}\\x0b]"
 _SEPARATOR: Final = "\x0b"
+_NEAR: Final = 16  # characters in which a negation stands beside its verb
+_POLITE: Final = r" ?(?:(?:to|se|le|lo|je|vous|sie|please|dare|simply|just) )?$"
+_NOT_BEFORE: Final = re.compile(
+    folded(
+        r"(?:\b(?:not|never|cannot|dont|não|nao|nunca|jamais|nicht|niet|inte|ikke|nie|jangan|đừng|huwag)"
+        r"|n't|не|不要|别|不|勿|لا|אל|อย่า)"
+    )
+    + _POLITE
+)
+_NOT_BEFORE_IN: Final = {  # words that mean something else, or less, in English
+    language: re.compile(rf"(?:\b{folded(words)}){_POLITE}")
+    for language, words in {"es": "no", "it": "(?:non|mai)", "fr": "(?:ne |n')", "ro": "nu", "hi": "(?:न|मत)"}.items()
+}
+_NOT_WITHIN: Final = re.compile(r"\w+ (?:sie |bitte |dus |ook )?(?:nicht|niet|inte|ikke|pas)\b")
+_NOT_AFTER: Final = re.compile(folded(r"(?:し?ない|し?ず|지 ?(?:마|말|않)|하지 ?(?:마|말|않)|ma(?:yin|yiniz|yiz)?\b)"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +102,12 @@ _SCRIPT_NAMES: Final = tuple(SCRIPTS)
 _SCRIPT_LETTERS: Final = PatternSet(f"[{letters}]" for letters in SCRIPTS.values())
 
 
+def prepare() -> None:
+    """Compile every set now, so that no item's deadline pays for it."""
+    for script in ("latin", "tool", *SCRIPTS):
+        rule_set(script)
+
+
 def scripts_of(text: str) -> list[str]:
     """Return the scripts whose patterns can match ``text``, before it is folded."""
     if text.isascii():
@@ -109,7 +131,19 @@ def find(text: str, scripts: Sequence[str], *, tools: bool = False) -> list[Hit]
     hits = [hit for name in names for hit in rule_set(name).hits(data)]
     if len(data) != len(text):
         hits = _in_characters(data, hits)
-    return sorted(hits, key=lambda hit: (hit.start, hit.end))
+    return sorted((hit for hit in hits if not _negated(text, hit)), key=lambda hit: (hit.start, hit.end))
+
+
+def _negated(text: str, hit: Hit) -> bool:
+    """Say whether an override is the opposite of one: "do not forget to read all instructions"."""
+    if hit.act != "override":
+        return False
+    before, after = text[max(0, hit.start - _NEAR) : hit.start], text[hit.end : hit.end + _NEAR]
+    within = text[hit.start : hit.end]
+    own = _NOT_BEFORE_IN.get(hit.family.rpartition("-")[2])
+    if own is not None and own.search(before):
+        return True
+    return bool(_NOT_BEFORE.search(before) or _NOT_WITHIN.match(within) or _NOT_AFTER.match(after))
 
 
 def _in_characters(data: bytes, hits: Sequence[Hit]) -> list[Hit]:
