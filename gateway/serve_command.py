@@ -1,7 +1,8 @@
-"""``checkvalve serve``: the HTTP API over one pipeline; and ``checkvalve token``: who may use it.
+"""``checkvalve serve``: the review pages, and the HTTP API over one pipeline; ``checkvalve token``: who may use that.
 
-Guarantees: without being told otherwise it listens on this machine only; it refuses to start without tokens or over a
-wider address without being asked twice; nothing of a request is logged.
+Guarantees: without being told otherwise it listens on this machine only; it refuses to start the API without tokens, or
+anything over a wider address without being asked twice; nothing of a request is logged. There is no default password:
+where nobody is a reviewer yet, a link that is good once and for an hour is printed, and not logged.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from typing import Annotated, Any
 
 import typer
 
-from checkvalve.gateway.app import build
+from checkvalve.approvals.queue import Queue
+from checkvalve.gateway.app import build, open_queue
 from checkvalve.gateway.errors import MissingExtraError, SettingsError
 from checkvalve.gateway.http_tokens import SCOPES, ApiTokens
 from checkvalve.gateway.logs import get_logger, printable
 from checkvalve.gateway.places import tokens_file
-from checkvalve.gateway.settings import LoadedSettings, Settings
+from checkvalve.gateway.settings import LoadedSettings, Settings, refuse_reviewer_token
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _BACKLOG = 128  # connections that wait to be accepted
@@ -44,8 +46,11 @@ def _add_serve(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
         exposed: Annotated[
             bool, typer.Option("--exposed", help="Listen beyond this machine; put TLS in front of it.")
         ] = False,
+        review_only: Annotated[
+            bool, typer.Option("--review-only", help="Serve the review pages and no API: needs only the database.")
+        ] = False,
     ) -> None:
-        """Serve the pipeline of the settings over HTTP, and go on with runs whose approvals were decided."""
+        """Serve the review pages and the pipeline of the settings, and go on with runs whose approvals were decided."""
         found = loaded()
         changed: dict[str, Any] = {"host": host or found.settings.host}
         changed["port"] = found.settings.port if port is None else port
@@ -54,10 +59,15 @@ def _add_serve(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
             raise SettingsError(
                 f"{settings.host} is reachable from elsewhere", "say --exposed, and put TLS in front of it"
             )
+        chosen = LoadedSettings(settings, found.file, found.origins)
+        if review_only:
+            serve_pages(chosen)
+            return
         tokens = ApiTokens(tokens_file(settings))
         if not tokens.clients():
-            raise SettingsError("nobody may use the API yet", "add a token: checkvalve token add NAME")
-        serve(LoadedSettings(settings, found.file, found.origins), tokens)
+            remedy = "add a token: checkvalve token add NAME, or serve the review pages alone: --review-only"
+            raise SettingsError("nobody may use the API yet", remedy)
+        serve(chosen, tokens)
 
 
 def serve(found: LoadedSettings, tokens: ApiTokens) -> None:
@@ -68,11 +78,12 @@ def serve(found: LoadedSettings, tokens: ApiTokens) -> None:
         SettingsError: tools or models are not named, or nobody can listen at this address.
     """
     try:
-        import uvicorn  # noqa: PLC0415  # an extra
+        import uvicorn  # noqa: F401, PLC0415  # an extra
 
         from checkvalve.gateway.http_api import create_app  # noqa: PLC0415  # needs the extra
+        from checkvalve.gateway.web_pages import Site  # noqa: PLC0415  # the same
     except ImportError as error:
-        raise MissingExtraError.for_extra("FastAPI or uvicorn", "server") from error
+        raise MissingExtraError.for_extra("FastAPI, Jinja2 or uvicorn", "server") from error
     from checkvalve.gateway.pipelines import open_pipeline  # noqa: PLC0415  # slow to load
 
     with (
@@ -80,19 +91,60 @@ def serve(found: LoadedSettings, tokens: ApiTokens) -> None:
         build(found.settings, settings_file=found.file) as gateway,
         open_pipeline(gateway) as pipeline,
     ):
-        app = create_app(gateway, pipeline, tokens)
-        server = uvicorn.Server(
-            uvicorn.Config(
-                app,
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                lifespan="on",
-                timeout_graceful_shutdown=_GRACE,
-            )
-        )
-        get_logger().info("serving runs", origin=f"http://{found.settings.host}:{listener.getsockname()[1]}")
-        server.run(sockets=[listener])
+        app: Any = create_app(gateway, pipeline, tokens)
+        if found.settings.review_pages:
+            app = Site(_pages(gateway.queue, found.settings, listener), app)
+        get_logger().info("serving runs", origin=_origin(found.settings, listener))
+        _run(app, listener)
+
+
+def serve_pages(found: LoadedSettings) -> None:
+    """Serve the review pages alone, beside gateways that run elsewhere over the same database.
+
+    Raises:
+        MissingExtraError: the extra ``server`` is not installed.
+        SettingsError: nobody can listen at this address, or a reviewer's credential is in the environment.
+    """
+    try:
+        import uvicorn  # noqa: F401, PLC0415  # an extra
+
+        from checkvalve.gateway.web_pages import Site  # noqa: PLC0415  # needs the extra
+    except ImportError as error:
+        raise MissingExtraError.for_extra("FastAPI, Jinja2 or uvicorn", "server") from error
+    refuse_reviewer_token()
+    with _listening(found.settings) as listener:
+        queue = open_queue(found.settings)
+        try:
+            _run(Site(_pages(queue, found.settings, listener)), listener)
+        finally:
+            queue.store.close()
+
+
+def _run(app: Any, listener: socket.socket) -> None:
+    import uvicorn  # noqa: PLC0415  # an extra
+
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, lifespan="on", timeout_graceful_shutdown=_GRACE
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _pages(queue: Queue, settings: Settings, listener: socket.socket) -> Any:
+    """Return the review pages; say where they are, and how the first reviewer gets in."""
+    from checkvalve.gateway.result_text import result_text  # noqa: PLC0415  # slow to load
+    from checkvalve.gateway.web_pages import create_pages, open_desk  # noqa: PLC0415  # needs the extra
+
+    desk, origin = open_desk(queue, settings, unpack=result_text), _origin(settings, listener)
+    get_logger().info("serving the review pages", origin=f"{origin}/review")
+    if not queue.reviewers.list():
+        typer.echo("Nobody may decide yet. Open this link within an hour; it works once:", err=True)
+        typer.echo(f"{origin}/review/setup/{desk.setup.draw()}", err=True)
+    return create_pages(desk, settings)
+
+
+def _origin(settings: Settings, listener: socket.socket) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return settings.review_origin or f"http://{host}:{listener.getsockname()[1]}"
 
 
 def _listening(settings: Settings) -> socket.socket:

@@ -22,8 +22,8 @@ from sqlalchemy.exc import ArgumentError
 
 from checkvalve.gateway.audit_settings import AUDIT_PATHS
 from checkvalve.gateway.errors import SettingsError
-from checkvalve.gateway.filter_settings import InboundSettings
 from checkvalve.gateway.places import MODEL_FILE, TOOLS_FILE, refuse_agent_folder
+from checkvalve.gateway.review_settings import ReviewSettings
 from checkvalve.gateway.settings_problems import remedy, said
 
 PREFIX: Final = "CHECKVALVE_"
@@ -39,7 +39,7 @@ MAX_FILE_BYTES: Final = 262_144  # a settings file is a page; anything larger is
 DAY: Final = 86_400
 
 
-class Settings(InboundSettings):
+class Settings(ReviewSettings):
     """Every setting of the gateway, checked and frozen."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,0 +1,256 @@
+"""What the review pages read: the queue by risk, its load, equal questions, history, and the calls beside a call.
+
+Guarantees: nothing here writes; nothing is decided again: every row is the stored record; a page of a long list costs
+what the page costs, not what the list does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from checkvalve.approvals.audit import Event, read_events
+from checkvalve.approvals.records import Proposal, State, from_row
+from checkvalve.approvals.risk import (
+    CRITICAL_EFFECTS,
+    CRITICAL_RULES,
+    HIGH_EFFECTS,
+    MILD_EFFECTS,
+    MILD_RULES,
+    TIERS,
+    Tier,
+    tier_of,
+)
+from checkvalve.approvals.store import Store
+from checkvalve.approvals.tables import audit_head, events, proposals
+
+PAGE: Final = 50
+"""Rows of one page of a list: what somebody looks through, and what a small page weighs."""
+MAX_BATCH: Final = 20
+"""Calls that one decision covers at most: more than that, nobody looks at one by one."""
+MAX_SEARCH: Final = 200
+"""Characters of a search."""
+HOUR: Final = 3_600_000_000  # microseconds
+
+_row = proposals.c
+_PENDING: Final = _row.state == State.PENDING.value
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How much waits, and how busy people are: counts by tier, the oldest question, and the last hour."""
+
+    open: int = 0
+    tiers: dict[Tier, int] = field(default_factory=dict)
+    oldest: int | None = None
+    asked_lately: int = 0
+    decided_lately: int = 0
+    unknown: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Equals:
+    """Open calls of one task that ask the same: one tool, one rule, and the same data to accept."""
+
+    first: str
+    thread: str
+    tool: str
+    count: int
+
+
+def effect_of(proposal: Proposal) -> str:
+    """Return the recorded effect of a call; empty where it was refused before it had one."""
+    return str(proposal.decision.get("action") or "")
+
+
+def tier(proposal: Proposal) -> Tier:
+    """Return the tier of a recorded call."""
+    return tier_of(effect_of(proposal), proposal.rule)
+
+
+def _effect_in(names: frozenset[str]) -> sa.ColumnElement[bool]:
+    """Say whether a row has one of these effects: `action` is the first key of the canonical record, so it is a prefix.
+
+    Text inside the record cannot look like it, since JSON escapes quotation marks.
+    """
+    return sa.or_(*(_row.decision.startswith(f'{{"action":{json.dumps(name)},') for name in sorted(names)))
+
+
+def _rank() -> sa.Case[int]:
+    """Return the place of a row's tier, as :func:`tier_of` gives it; a test holds the two together."""
+    mild = sa.and_(
+        _effect_in(MILD_EFFECTS), sa.or_(sa.not_(_effect_in(frozenset({"send"}))), _row.rule.in_(sorted(MILD_RULES)))
+    )
+    return sa.case(
+        (sa.or_(_effect_in(CRITICAL_EFFECTS), _row.rule.in_(sorted(CRITICAL_RULES))), 0),
+        (_effect_in(HIGH_EFFECTS), 1),
+        (_effect_in(frozenset({"read"})), 3),
+        (mild, 2),
+        else_=1,
+    )
+
+
+def waiting(store: Store, *, page: int = 0, thread: str = "") -> list[Proposal]:
+    """Return one page of the open questions: the gravest first, and of equally grave ones the oldest."""
+    query = sa.select(proposals).where(_PENDING).order_by(_rank(), _row.created_at, _row.id)
+    return _rows(store, query.where(_row.thread == thread) if thread else query, page)
+
+
+def unknown(store: Store) -> list[Proposal]:
+    """Return the calls whose outcome nobody knows, oldest first, at most one page."""
+    query = sa.select(proposals).where(_row.state == State.UNKNOWN.value)
+    return _rows(store, query.order_by(_row.updated_at, _row.id), 0)
+
+
+def load(store: Store, now: int, *, reviewer: str = "") -> Load:
+    """Return how much waits now; ``reviewer`` is whose decisions of the last hour are counted."""
+    lately = sa.select(sa.func.count()).select_from(proposals)
+    rank = _rank()
+    with store.read() as connection:
+        counted = connection.execute(
+            sa.select(rank, sa.func.count(), sa.func.min(_row.created_at)).where(_PENDING).group_by(rank)
+        ).all()
+        asked = connection.execute(lately.where(_row.verdict == "review", _row.created_at > now - HOUR)).scalar_one()
+        mine = _row.decided_by == f"reviewer:{reviewer}"
+        decided = connection.execute(lately.where(mine, _row.updated_at > now - HOUR)).scalar_one()
+        lost = connection.execute(lately.where(_row.state == State.UNKNOWN.value)).scalar_one()
+    return Load(
+        open=sum(count for _, count, _ in counted),
+        tiers={TIERS[place]: count for place, count, _ in counted},
+        oldest=min((oldest for *_, oldest in counted), default=None),
+        asked_lately=asked,
+        decided_lately=decided,
+        unknown=lost,
+    )
+
+
+def equals(store: Store, *, limit: int = PAGE) -> list[Equals]:
+    """Return the groups of open calls that ask the same, largest first; what is critical is asked one by one."""
+    same = (_row.thread, _row.server, _row.tool, _row.rule, _row.endorsable)
+    count = sa.func.count()
+    query = (
+        sa.select(sa.func.min(_row.id), _row.thread, _row.tool, count)
+        .where(_PENDING, _row.endorsable != "[]", _rank() > 0)
+        .group_by(*same)
+        .having(count > 1)
+        .order_by(count.desc(), sa.func.min(_row.created_at))
+    )
+    with store.read() as connection:
+        return [Equals(*row) for row in connection.execute(query.limit(limit))]
+
+
+def equal_to(store: Store, proposal: Proposal) -> list[Proposal]:
+    """Return the open calls that ask the same as ``proposal``, itself first, at most :data:`MAX_BATCH`."""
+    same = [_row.thread == proposal.thread, _row.server == proposal.server, _row.tool == proposal.tool]
+    with store.read() as connection:
+        stored = connection.execute(sa.select(_row.endorsable).where(_row.id == proposal.id)).scalar_one()
+    query = sa.select(proposals).where(_PENDING, *same, _row.rule == proposal.rule, _row.endorsable == stored)
+    query = query.where(_row.endorsable != "[]", _rank() > 0).order_by(_row.id != proposal.id, _row.created_at, _row.id)
+    with store.read() as connection:
+        return [from_row(row) for row in connection.execute(query.limit(MAX_BATCH)).mappings()]
+
+
+def history(store: Store, *, words: str = "", state: State | None = None, page: int = 0) -> list[Proposal]:
+    """Return decided and other calls, newest first: those in ``state`` in which ``words`` stands somewhere.
+
+    Looked through are names of tools, people, tasks and rules, ids, digests, notes, and the data that was asked about.
+    """
+    query = sa.select(proposals).order_by(_row.updated_at.desc(), _row.id)
+    if state is not None:
+        query = query.where(_row.state == state.value)
+    if text := words.strip()[:MAX_SEARCH]:
+        columns = (
+            _row.id,
+            _row.digest,
+            _row.tool,
+            _row.server,
+            _row.requester,
+            _row.thread,
+            _row.rule,
+            _row.decided_by,
+        )
+        plain = (column.icontains(text, autoescape=True) for column in (*columns, _row.note))
+        inside = json.dumps(text, ensure_ascii=False)[1:-1]
+        query = query.where(sa.or_(*plain, _row.endorsable.icontains(inside, autoescape=True)))
+    return _rows(store, query, page)
+
+
+def of_thread(store: Store, thread: str, *, page: int = 0) -> list[Proposal]:
+    """Return the calls of one task in the order they came."""
+    return _rows(store, sa.select(proposals).where(_row.thread == thread).order_by(_row.created_at, _row.id), page)
+
+
+def earlier(store: Store, proposal: Proposal) -> tuple[Proposal | None, Proposal | None]:
+    """Return what a call is compared with: the task's call of this tool before it, and the last that a person approved.
+
+    The second one is of the same requester, since it is what that person's calls usually look like.
+    """
+    same = [_row.tool == proposal.tool, _row.server == proposal.server, _row.id != proposal.id]
+    before = sa.select(proposals).where(*same, _row.created_at <= proposal.created_at)
+    before = before.order_by(_row.created_at.desc(), _row.id).limit(1)
+    yes = _row.decided_by.startswith("reviewer:") | (_row.verdict == "review")
+    went = _row.state.in_([State.APPROVED.value, State.EXECUTING.value, State.SUCCEEDED.value])
+    with store.read() as connection:
+        tried = connection.execute(before.where(_row.thread == proposal.thread)).mappings().one_or_none()
+        usual = before.where(went, yes, _row.requester == proposal.requester, _row.mode == "enforce")
+        approved = connection.execute(usual).mappings().one_or_none()
+    return (None if tried is None else from_row(tried)), (None if approved is None else from_row(approved))
+
+
+def log_of(store: Store, subject: str) -> list[Event]:
+    """Return the events of one call, mandate or task."""
+    with store.read() as connection:
+        return list(read_events(connection, subject=subject))
+
+
+def newest_events(store: Store, *, limit: int = PAGE) -> list[Event]:
+    """Return the last events of the log, newest first."""
+    query = sa.select(events).order_by(events.c.seq.desc()).limit(limit)
+    with store.read() as connection:
+        return [Event(**row) for row in connection.execute(query).mappings()]
+
+
+def mark(store: Store) -> tuple[int, int]:
+    """Return the number of the log's last event and how many questions are open: what a waiting page watches."""
+    with store.read() as connection:
+        seq = connection.execute(sa.select(audit_head.c.seq)).scalar() or 0
+        count = sa.select(sa.func.count()).select_from(proposals).where(_PENDING)
+        return seq, connection.execute(count).scalar_one()
+
+
+def _rows(store: Store, query: sa.Select[Any], page: int) -> list[Proposal]:
+    with store.read() as connection:
+        found = connection.execute(query.limit(PAGE).offset(max(0, page) * PAGE)).mappings().all()
+    return [from_row(row) for row in found]
+
+
+def differing(found: Sequence[dict[str, str]]) -> list[str]:
+    """Return the names under which not all of ``found`` have the same value, in order."""
+    names = sorted({name for item in found for name in item})
+    return [name for name in names if len({item.get(name) for item in found}) > 1]
+
+
+__all__ = [
+    "MAX_BATCH",
+    "PAGE",
+    "Equals",
+    "Load",
+    "differing",
+    "earlier",
+    "effect_of",
+    "equal_to",
+    "equals",
+    "history",
+    "load",
+    "log_of",
+    "mark",
+    "newest_events",
+    "of_thread",
+    "tier",
+    "unknown",
+    "waiting",
+]

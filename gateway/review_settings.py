@@ -1,0 +1,32 @@
+"""What the gateway may be told about the review pages; these are settings like all others."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from pydantic import Field, field_validator
+
+from checkvalve.gateway.filter_settings import InboundSettings
+
+_ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]{1,255}")
+
+
+class ReviewSettings(InboundSettings):
+    """The settings of the pages that people decide on."""
+
+    review_pages: bool = Field(True, description="`checkvalve serve` also serves the review pages, under /review")
+    review_origin: str = Field(
+        "", description="the address at which people reach them, such as https://gate.example; default: this machine's"
+    )
+    review_idle: int = Field(
+        1_800, ge=60, le=86_400, description="seconds without a look after which one is signed out"
+    )
+    review_session: int = Field(28_800, ge=300, le=604_800, description="seconds after which one signs in again anyway")
+
+    @field_validator("review_origin")
+    @classmethod
+    def _is_origin(cls, value: str) -> str:
+        if value and not _ORIGIN.fullmatch(value):
+            raise ValueError("an origin is a scheme, a host and maybe a port, such as https://gate.example")
+        return value.lower()

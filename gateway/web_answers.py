@@ -1,0 +1,164 @@
+"""Answers: yes to data or to one call, no with a reason, a mandate, how an unknown outcome ended; one at a time.
+
+Guarantees, for each answer: 1. the form carries the seal of this session for this address; 2. it carries the seal over
+the record that was shown, and that record is still what is stored; 3. some time passed between showing and answering;
+4. grave ones come with the start of the digest, typed, and critical ones with a reason; 5. the queue then checks the
+person, the state and the digest once more, in one transaction. Whatever fails: nothing is decided, a page says why.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from checkvalve.approvals import pages_data
+from checkvalve.approvals.errors import DigestError, QueueError
+from checkvalve.approvals.mandates import Mandate
+from checkvalve.approvals.queue import MIN_DIGEST, match_digest
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.risk import Tier
+from checkvalve.gateway.web_desk import HOME, Posted, Sent, Stop, back, link
+from checkvalve.gateway.web_item import Id, now_ms, own_call
+from checkvalve.gateway.web_queue import show_batch
+from checkvalve.gateway.web_sessions import MIN_LOOK
+from checkvalve.gateway.web_views import GRAVE
+
+REASONS: Final = ("not_wanted", "wrong_value", "untrusted_source", "looks_like_attack", "ask_user", "other")
+"""The coded reasons of a no."""
+MAX_NOTE: Final = 2_000
+"""Characters of a reason in words."""
+_MS: Final = 1_000
+router: Final = APIRouter()
+
+
+def proven(sent: Posted, name: str, seal: str) -> Proposal:
+    """Return the stored call, if the seal says that it is exactly what this person was shown, long enough ago.
+
+    Raises:
+        Stop: the seal is another one's, or the record has changed since, or the answer came too fast.
+    """
+    proposal = sent.visit.desk.queue.get(name)
+    at, _, rest = seal.partition(".")
+    version, _, mac = rest.partition(".")
+    where = link(f"/items/{name}")
+    if not sent.visit.session.is_sealed(mac, "shown", name, proposal.digest, version, at):
+        raise Stop(409, "stale", back=where)
+    if version != str(proposal.version):
+        raise Stop(409, "moved", f"{proposal.state.value}: {proposal.decided_by}", back=where)
+    if now_ms(sent.visit) - int(at) < MIN_LOOK * _MS:
+        raise Stop(425, "fast", back=where)
+    return proposal
+
+
+def _typed(proposal: Proposal, sent: Posted, where: str) -> None:
+    """Check the start of the digest that somebody typed.
+
+    Raises:
+        Stop: it is too short, or that of another call.
+    """
+    try:
+        match_digest(proposal, sent.get("digest"))
+    except DigestError:
+        raise Stop(422, "digest", str(MIN_DIGEST), back=where) from None
+
+
+@router.post("/items/{name}/yes")
+def yes(sent: Sent, name: Id) -> Response:
+    """Accept the data for the rest of the task and let the call run once, or let only this call run once."""
+    proposal = proven(sent, name, sent.get("shown"))
+    where, note = link(f"/items/{name}"), sent.get("note")[:MAX_NOTE]
+    tier = pages_data.tier(proposal)
+    if tier in GRAVE:
+        _typed(proposal, sent, where)
+    if tier is Tier.CRITICAL and not note.strip():
+        raise Stop(422, "reason", back=where)
+    data = sent.get("scope") == "data" and bool(proposal.endorsable)
+    desk = sent.visit.desk
+    desk.queue.approve(proposal.id, sent.visit.reviewer, proposal.digest, endorse=data, note=note)
+    return back(link(f"/items/{name}", done="endorsed" if data else "approved"))
+
+
+@router.post("/items/{name}/no")
+def no(sent: Sent, name: Id) -> Response:
+    """Refuse a call, with a coded reason and words."""
+    proposal = proven(sent, name, sent.get("shown"))
+    code = sent.get("code")
+    if code not in REASONS:
+        raise Stop(422, "code", back=link(f"/items/{name}"))
+    sent.visit.desk.queue.reject(proposal.id, sent.visit.reviewer, code, sent.get("note")[:MAX_NOTE])
+    return back(link(f"/items/{name}", done="rejected"))
+
+
+@router.post("/items/{name}/settle")
+def settle(sent: Sent, name: Id) -> Response:
+    """Say how an unknown outcome ended."""
+    proposal = proven(sent, name, sent.get("shown"))
+    if (how := sent.get("how")) not in {"done", "not_done"}:
+        raise Stop(422, "code", back=link(f"/items/{name}"))
+    note = sent.get("note")[:MAX_NOTE]
+    sent.visit.desk.queue.settle(proposal.id, sent.visit.reviewer, done=how == "done", note=note)
+    return back(link(f"/items/{name}", done="settled"))
+
+
+@router.post("/items/{name}/mandate")
+def mandate(sent: Sent, name: Id) -> Response:
+    """Grant the mandate that this question offers; the question itself stays open, and is answered on its own."""
+    proposal = proven(sent, name, sent.get("shown"))
+    where = link(f"/items/{name}")
+    offered = proposal.decision.get("mandate")
+    if offered is None or proposal.state is not State.PENDING:
+        raise Stop(409, "mandate", back=where)
+    if pages_data.tier(proposal) in GRAVE:
+        _typed(proposal, sent, where)
+    queue, who = sent.visit.desk.queue, sent.visit.reviewer
+    if not sent.visit.desk.single_user and own_call(sent.visit, proposal):
+        raise Stop(403, "own", back=where)
+    queue.grant_mandate(Mandate.from_json(offered), who, thread=proposal.thread, requester=proposal.requester)
+    return back(link(f"/items/{name}", done="mandate"))
+
+
+@router.post("/equal/{name}")
+def several(sent: Sent, name: Id) -> Response:
+    """Answer the chosen ones of equal questions, each as its own record; one that cannot be is left and says why."""
+    chosen = list(dict.fromkeys(sent.form.get("item", [])))
+    answer, code = sent.get("answer"), sent.get("code")
+    if not 0 < len(chosen) <= pages_data.MAX_BATCH or not (answer == "yes" or (answer == "no" and code in REASONS)):
+        raise Stop(422, "code", back=link(f"/equal/{name}"))
+    first = sent.visit.desk.queue.get(name)
+    if answer == "yes" and pages_data.tier(first) in GRAVE:
+        _typed(first, sent, link(f"/equal/{name}"))
+    equal = {row.id for row in pages_data.equal_to(sent.visit.desk.queue.store, first)}
+    outcomes: dict[str, str] = {}
+    for item in chosen:
+        try:
+            outcomes[item] = _one(sent, item, answer, code) if item in equal else "stop.moved"
+        except Stop as stop:
+            outcomes[item] = f"stop.{stop.code}"
+        except QueueError:
+            outcomes[item] = "stop.refused"
+    return show_batch(sent.visit, name, outcomes=outcomes)
+
+
+def _one(sent: Posted, item: str, answer: str, code: str) -> str:
+    proposal = proven(sent, item, sent.get(f"shown-{item}"))
+    queue, who, note = sent.visit.desk.queue, sent.visit.reviewer, sent.get("note")[:MAX_NOTE]
+    if answer == "no":
+        queue.reject(proposal.id, who, code, note)
+        return "done.rejected"
+    queue.approve(proposal.id, who, proposal.digest, note=note)
+    return "done.endorsed"
+
+
+@router.post("/resume")
+def resume(sent: Sent) -> Response:
+    """Let a task go on that was paused because it asked too much."""
+    more = sent.get("more")
+    if not (more.isascii() and more.isdigit() and len(more) <= 4):  # noqa: PLR2004  # digits
+        raise Stop(422, "code")
+    sent.visit.desk.queue.let_go_on(sent.get("thread"), sent.visit.reviewer, more=int(more))
+    return back(f"{HOME}?done=resumed")
+
+
+__all__ = ["REASONS", "router"]

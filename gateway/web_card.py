@@ -1,0 +1,199 @@
+"""The card of one call, as values for a template: the stored review record in the order in which a person needs it.
+
+Guarantees: rendered from the record and never decided anew; every argument of the call is on it; content is in
+:class:`Shown` and nowhere else, so what a source wrote cannot leave its place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from checkvalve.approvals.audit import Event
+from checkvalve.approvals.card import digest_hex, leaves, named
+from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.content import HistoryItem
+from checkvalve.approvals.errors import MandateError
+from checkvalve.approvals.mandates import Mandate
+from checkvalve.approvals.moves import OBSERVE
+from checkvalve.approvals.outcome import Outcome
+from checkvalve.approvals.pages_data import effect_of, tier
+from checkvalve.approvals.records import Proposal
+from checkvalve.filters.strictjson import JSON
+from checkvalve.gateway import web_origins
+from checkvalve.gateway.web_diff import Change, changes
+from checkvalve.gateway.web_origins import Stored
+from checkvalve.gateway.web_text import Shown, line, shown
+from checkvalve.gateway.web_views import ArgumentView, CardView, EventView, OfferView
+
+MAX_SAID: Final = 2
+"""Messages of the user on a card: the first and the latest; the rest are on the page of the run."""
+
+
+def view(  # each is a part of the record
+    proposal: Proposal,
+    *,
+    items: Sequence[HistoryItem] = (),
+    outcome: Outcome | None = None,
+    events: Sequence[Event] = (),
+    unpack: Callable[[JSON], str] = str,
+    before: Proposal | None = None,
+    usual: Proposal | None = None,
+) -> CardView:
+    """Return the card of a stored call.
+
+    Args:
+        proposal: the record.
+        items: the stored history of its task, for passages and the user's words.
+        outcome: how it ended, where it did.
+        events: what the log holds of it.
+        unpack: gives the text of a stored result.
+        before: the task's call of this tool before it, to compare with.
+        usual: the last one of this requester that a person approved.
+
+    Raises:
+        StoreCorruptError: the stored bytes are not what was decided.
+    """
+    held = web_origins.stored(items)
+    args = texts(proposal)
+    return CardView(
+        id=proposal.id,
+        state=proposal.state,
+        version=proposal.version,
+        tier=tier(proposal),
+        effect=effect_of(proposal),
+        tool=line(named(proposal)),
+        rule=proposal.rule,
+        rules=tuple(line(rule) for rule in _strings(proposal.decision.get("rules")) if rule != proposal.rule),
+        remedy=line(proposal.remedy),
+        requester=line(proposal.requester),
+        thread=line(proposal.thread),
+        thread_name=proposal.thread,
+        arguments=tuple(_argument(path, text, proposal, held) for path, text in args.items()),
+        offers=tuple(_offer(offer, held) for offer in proposal.endorsable),
+        mandate=_mandate(proposal.decision.get("mandate")),
+        said=said(items),
+        agent=_agent(items),
+        facts=tuple(name for name, value in _facts(proposal).items() if value is False and name.endswith("_ok")),
+        digest=digest_hex(proposal),
+        size=len(proposal.canonical),
+        created_at=proposal.created_at,
+        decide_by=proposal.decide_by,
+        execute_by=proposal.execute_by,
+        updated_at=proposal.updated_at,
+        decided_by=line(proposal.decided_by),
+        code=line(proposal.code),
+        note=line(proposal.note, limit=2_000),
+        result=_result(outcome, unpack),
+        events=tuple(_event(event) for event in events),
+        observed=proposal.mode == OBSERVE,
+        self_approved=proposal.self_approved,
+        reversible=_facts(proposal).get("reversible") is True,
+        before=_compared(before, args),
+        usual=_compared(usual, args),
+    )
+
+
+def texts(proposal: Proposal) -> dict[str, str]:
+    """Return every argument of a call as text, by its path."""
+    return {
+        path: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for path, value in leaves(proposal.args())
+    }
+
+
+def said(items: Sequence[HistoryItem]) -> tuple[Shown, ...]:
+    """Return the user's first and latest words, as the host declared them."""
+    words = [str(item.value.get("text")) for item in items if _is_users(item) and isinstance(item.value, dict)]
+    chosen = words if len(words) <= MAX_SAID else [words[0], words[-1]]
+    return tuple(shown(text) for text in chosen)
+
+
+def _is_users(item: HistoryItem) -> bool:
+    return item.kind == "words" and isinstance(item.value, dict) and item.value.get("authority") == "USER"
+
+
+def _agent(items: Sequence[HistoryItem]) -> Shown | None:
+    """Return the last thing that the agent itself wrote before now, which nobody has verified."""
+    wrote = (
+        str(item.value["text"])
+        for item in reversed(items)
+        if item.kind == "model" and isinstance(item.value, dict) and item.value.get("text")
+    )
+    text = next(wrote, "")
+    return shown(text) if text else None
+
+
+def _argument(path: str, text: str, proposal: Proposal, held: Stored) -> ArgumentView:
+    report = _report(proposal, path)
+    found, more = web_origins.origins(report, held)
+    places, rest = web_origins.marks(text, report, held)
+    return ArgumentView(
+        path=line(path),
+        role=str(report.get("role") or ""),
+        kind=str(report.get("kind") or ""),
+        value=shown(text, places, rest=rest),
+        origins=tuple(found),
+        more=more,
+        sufficient=report.get("sufficient") is True,
+        covered_by=str(report.get("covered_by") or ""),
+    )
+
+
+def _report(proposal: Proposal, path: str) -> dict[str, Any]:
+    arguments = proposal.decision.get("arguments")
+    found = [item for item in arguments if isinstance(item, dict)] if isinstance(arguments, list) else []
+    return next((item for item in found if item.get("path") == path), {})
+
+
+def _offer(offer: dict[str, str], held: Stored) -> OfferView:
+    source = offer["source"]
+    tool, _ = held.tools.get(source, ("", 0))
+    return OfferView(
+        shown(offer["value"], rest="untrusted"),
+        line(source),
+        line(tool),
+        made_up=source == "none",
+        role=offer["role"],
+        tool=line(offer["tool"]),
+    )
+
+
+def _mandate(body: object) -> Shown | None:
+    if body is None:
+        return None
+    try:
+        return line(Mandate.from_json(body).in_words(), limit=2_000)
+    except MandateError:
+        return None
+
+
+def _result(outcome: Outcome | None, unpack: Callable[[JSON], str]) -> Shown | None:
+    if outcome is None or (outcome.result is None and outcome.error is None):
+        return None
+    text = unpack(outcome.result) if outcome.error is None else json.dumps(outcome.error, ensure_ascii=False)
+    return shown(text, rest="untrusted")
+
+
+def _event(event: Event) -> EventView:
+    body = json.loads(event.body)
+    by = body.get("by") or body.get("issued_by") or ""
+    code = line(body.get("code") or body.get("reason") or "", limit=80)
+    return EventView(event.seq, to_the_second(event.at), event.kind, line(by, limit=120), code)
+
+
+def _compared(other: Proposal | None, args: dict[str, str]) -> tuple[str, tuple[Change, ...]] | None:
+    return None if other is None else (other.id, tuple(changes(texts(other), args)))
+
+
+def _facts(proposal: Proposal) -> dict[str, JSON]:
+    found = proposal.decision.get("facts")
+    return found if isinstance(found, dict) else {}
+
+
+def _strings(value: object) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else []
+
+
+__all__ = ["said", "texts", "view"]

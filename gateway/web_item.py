@@ -1,0 +1,185 @@
+"""The pages of one call: its card, its bytes, and the whole context of its run.
+
+Guarantees: these pages read; a card carries a seal over exactly what it shows (the call, its digest, its version, the
+moment), without which no answer to it counts.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, TypeAlias
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import Response
+
+from checkvalve.approvals import pages_data
+from checkvalve.approvals.card import leaves
+from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.content import HistoryItem
+from checkvalve.approvals.people import is_usable, same_person
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.filters.strictjson import JSON
+from checkvalve.gateway.web_card import view
+from checkvalve.gateway.web_desk import HOME, Looking, Visit
+from checkvalve.gateway.web_text import Shown, hex_lines, line, shown
+from checkvalve.gateway.web_views import CardView
+
+BYTES: Final = 4_096
+"""Bytes on one page of raw bytes."""
+MAX_ITEMS: Final = 100
+"""Items on one page of a run."""
+_UNREAD: Final = frozenset({"delivered", "bits", "charge", "scan"})
+"""Kinds of history that hold no content: marks and accounts of our own."""
+
+Id: TypeAlias = Annotated[str, Path(pattern=r"^[0-9a-f-]{36}$")]
+router: Final = APIRouter()
+
+
+def shown_seal(visit: Visit, proposal: Proposal, at: int) -> str:
+    """Return the proof that this session was shown exactly this record at this moment."""
+    sealed = visit.session.seal("shown", proposal.id, proposal.digest, str(proposal.version), str(at))
+    return f"{at}.{proposal.version}.{sealed}"
+
+
+def now_ms(visit: Visit) -> int:
+    """Return this process's own time in milliseconds; it never goes back."""
+    return int(visit.desk.sessions.clock() * 1_000)
+
+
+def card_of(visit: Visit, proposal: Proposal, *, compare: bool = True) -> CardView:
+    """Return the card of a call with everything that is stored around it."""
+    desk = visit.desk
+    before, usual = pages_data.earlier(desk.queue.store, proposal) if compare else (None, None)
+    if before is not None and usual is not None and before.id == usual.id:
+        usual = None
+    return view(
+        proposal,
+        items=desk.content.items(proposal.thread),
+        outcome=desk.executor.look(proposal.id),
+        events=pages_data.log_of(desk.queue.store, proposal.id),
+        unpack=desk.unpack,
+        before=before,
+        usual=usual,
+    )
+
+
+def own_call(visit: Visit, proposal: Proposal) -> bool:
+    """Say whether this person may not say yes, since they asked for it, or nobody knows who did; the queue decides."""
+    return not is_usable(proposal.requester) or same_person(proposal.requester, visit.reviewer.name)
+
+
+@router.get("/items/{name}")
+def card(visit: Looking, name: Id, done: str = "") -> Response:
+    """Show one call."""
+    return show_card(visit, visit.desk.queue.get(name), notice=done)
+
+
+def show_card(visit: Visit, proposal: Proposal, *, notice: str = "", status: int = 200, problem: str = "") -> Response:
+    """Return the card of a call, with what was just done or what stood in the way."""
+    store, now = visit.desk.queue.store, visit.desk.queue.clock()
+    pending = proposal.state is State.PENDING
+    following = [row for row in pages_data.waiting(store) if row.id != proposal.id][:1]
+    return visit.page(
+        "card.html",
+        status,
+        card=card_of(visit, proposal),
+        own=own_call(visit, proposal),
+        single_user=visit.desk.single_user,
+        shown_seal=shown_seal(visit, proposal, now_ms(visit)),
+        equal=len(pages_data.equal_to(store, proposal)) if pending else 1,
+        flood=visit.desk.queue.flood(proposal.thread),
+        next_item=following[0].id if following else "",
+        when=to_the_second,
+        now=now,
+        notice=notice,
+        problem=problem,
+    )
+
+
+@router.get("/items/{name}/bytes")
+def raw(visit: Looking, name: Id, start: Annotated[int, Query(ge=0, le=1 << 40)] = 0) -> Response:
+    """Show the canonical bytes that were decided on, some pages of them at a time, nothing left out."""
+    proposal = visit.desk.queue.get(name)
+    first = min(start, max(0, len(proposal.canonical) - 1)) // BYTES * BYTES
+    part = proposal.canonical[first : first + BYTES]
+    return visit.page(
+        "bytes.html",
+        id=proposal.id,
+        tool=line(proposal.tool),
+        digest=proposal.digest,
+        size=len(proposal.canonical),
+        first=first,
+        last=first + len(part),
+        step=BYTES,
+        lines=hex_lines(part, first),
+        text=shown(part.decode("utf-8", "replace")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ItemView:
+    """One thing that entered a run, with its label."""
+
+    seq: int
+    kind: str
+    tool: Shown | None
+    source: Shown
+    trust: str
+    authority: str
+    readers: Shown
+    fields: tuple[tuple[Shown | None, Shown], ...]
+
+
+def _item(item: HistoryItem) -> ItemView:
+    value: Any = item.value if isinstance(item.value, dict) else {"value": item.value}
+    tool = value.get("tool")
+    label = item.label
+    said = value.get("authority") if item.kind == "words" else ""
+    trust = "authoritative" if said == "USER" else label.trust.name.lower()
+    readers = "*" if label.readers.public else ", ".join(sorted(label.readers.names))
+    return ItemView(
+        seq=item.seq,
+        kind=item.kind,
+        tool=line(tool) if tool else None,
+        source=line(value.get("call") or value.get("source") or value.get("uri") or item.key),
+        trust=trust,
+        authority=label.authority.name.lower(),
+        readers=line(readers),
+        fields=_fields(value.get("text", value.get("value", item.value)), trust),
+    )
+
+
+def _fields(value: JSON, trust: str) -> tuple[tuple[Shown | None, Shown], ...]:
+    """Return every scalar under its path; what is itself a scalar has none."""
+    rest = "" if trust == "authoritative" else trust
+    if not isinstance(value, dict | list):
+        return ((None, shown(_text(value), rest=rest)),)
+    return tuple((line(path), shown(_text(item), rest=rest)) for path, item in leaves(value))
+
+
+def _text(value: JSON) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@router.get("/run")
+def run(visit: Looking, thread: Annotated[str, Query(min_length=1, max_length=2_000)], after: int = 0) -> Response:
+    """Show everything that entered a task, in the order it came, and what was proposed in it."""
+    desk = visit.desk
+    everything = desk.content.items(thread)
+    found = [item for item in everything if item.seq > after and item.kind not in _UNREAD]
+    return visit.page(
+        "run.html",
+        thread=line(thread),
+        thread_name=thread,
+        items=[_item(item) for item in found[:MAX_ITEMS]],
+        more=len(found) - MAX_ITEMS,
+        after=found[MAX_ITEMS - 1].seq if len(found) > MAX_ITEMS else 0,
+        calls=[view(row, items=everything) for row in pages_data.of_thread(desk.queue.store, thread)],
+        flood=desk.queue.flood(thread),
+        when=to_the_second,
+        now=desk.queue.clock(),
+    )
+
+
+__all__ = ["HOME", "Id", "card_of", "now_ms", "own_call", "router", "show_card", "shown_seal"]

@@ -1,0 +1,168 @@
+"""The pages of what was given ahead of time, and of the audit log: look, take back, verify.
+
+Guarantees: taking something back needs the seal of the session and the reviewer's right, like every answer; verifying
+reads, and one runs at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import Response
+
+from checkvalve.approvals import pages_data
+from checkvalve.approvals.audit import Event
+from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.verify import VerifyReport, format_head, verify
+from checkvalve.gateway.web_desk import HOME, Looking, Sent, Stop, Visit, back
+from checkvalve.gateway.web_text import Shown, line, shown
+
+Given = Annotated[str, Path(pattern=r"^[0-9a-f-]{6,36}$")]
+_VERIFYING: Final = threading.Lock()
+router: Final = APIRouter()
+
+
+@dataclass(frozen=True, slots=True)
+class GivenView:
+    """An endorsement or a mandate as it stands."""
+
+    id: str
+    state: str
+    what: Shown
+    source: Shown
+    role: str
+    tool: Shown
+    thread: Shown
+    thread_name: str
+    by: Shown
+    at: int
+    until: int | None
+    used: str
+    item: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Say whether it can be taken back."""
+        return self.state in {"in force", "used up"}
+
+
+@router.get("/endorsements")
+def endorsements(visit: Looking, done: str = "") -> Response:
+    """Show the data that people accepted, newest first."""
+    now = visit.desk.queue.clock()
+    found = [
+        GivenView(
+            id=item.id,
+            state=item.state(now),
+            what=shown(item.endorsement.value, rest="untrusted"),
+            source=line(item.endorsement.source),
+            role=item.endorsement.role,
+            tool=line(item.endorsement.tool),
+            thread=line(item.thread),
+            thread_name=item.thread,
+            by=line(item.by),
+            at=item.at,
+            until=item.expires_at,
+            used=str(item.used),
+            item=item.proposal_id,
+        )
+        for item in reversed(visit.desk.queue.endorsed.list())
+    ]
+    return _given(visit, "endorsements", found, done)
+
+
+@router.get("/mandates")
+def mandates(visit: Looking, done: str = "") -> Response:
+    """Show the mandates, newest first."""
+    now = visit.desk.queue.clock()
+    found = [
+        GivenView(
+            id=item.id,
+            state=item.state(now),
+            what=line(item.mandate.in_words(), limit=2_000),
+            source=line(item.mandate.source),
+            role=", ".join(item.mandate.roles),
+            tool=line(item.mandate.tool or item.mandate.effect),
+            thread=line(item.thread),
+            thread_name=item.thread,
+            by=line(item.granted_by),
+            at=item.granted_at,
+            until=item.expires_at,
+            used=f"{len(item.amounts)} / {item.mandate.max_calls}",
+        )
+        for item in reversed(visit.desk.queue.mandates.list())
+    ]
+    return _given(visit, "mandates", found, done)
+
+
+def _given(visit: Visit, kind: str, found: list[GivenView], done: str) -> Response:
+    held = [item for item in found if item.holds]
+    ended = [item for item in found if not item.holds][: pages_data.PAGE]
+    more = len(found) - len(held) - len(ended)
+    return visit.page(
+        "given.html",
+        kind=kind,
+        rows=[*held, *ended],
+        more=more,
+        now=visit.desk.queue.clock(),
+        when=to_the_second,
+        notice=done,
+    )
+
+
+@router.post("/endorsements/{name}/revoke")
+def take_back(sent: Sent, name: Given) -> Response:
+    """Take accepted data back: calls that rely on it and have not run yet will not."""
+    sent.visit.desk.queue.revoke_endorsement(name, sent.visit.reviewer)
+    return back(f"{HOME}/endorsements?done=revoked")
+
+
+@router.post("/mandates/{name}/revoke")
+def revoke(sent: Sent, name: Given) -> Response:
+    """Take a mandate back: calls that rely on it and have not run yet will not."""
+    sent.visit.desk.queue.revoke_mandate(name, sent.visit.reviewer)
+    return back(f"{HOME}/mandates?done=revoked")
+
+
+@router.get("/audit")
+def audit(visit: Looking) -> Response:
+    """Show the end of the log."""
+    return _audit(visit, None)
+
+
+@router.post("/audit")
+def check(request: Request, sent: Sent) -> Response:  # noqa: ARG001  # the form is its seal
+    """Verify the log against itself and the tables against the log."""
+    if not _VERIFYING.acquire(blocking=False):
+        raise Stop(503, "verifying", back=f"{HOME}/audit")
+    try:
+        return _audit(sent.visit, verify(sent.visit.desk.queue.store))
+    finally:
+        _VERIFYING.release()
+
+
+def _audit(visit: Visit, report: VerifyReport | None) -> Response:
+    rows = [(event, *_told(event)) for event in pages_data.newest_events(visit.desk.queue.store)]
+    findings = [(item.seq, item.code, line(item.text, limit=600)) for item in report.findings] if report else []
+    return visit.page(
+        "audit.html",
+        rows=rows,
+        report=report,
+        findings=findings,
+        head=format_head(report.head) if report else "",
+        when=to_the_second,
+    )
+
+
+def _told(event: Event) -> tuple[Shown, Shown, str]:
+    body = json.loads(event.body)
+    said = [str(body[name]) for name in ("tool", "verdict", "rule", "reviewer", "by", "code") if body.get(name)]
+    item = event.subject if event.kind.startswith(("proposal.", "grant.", "attempt.")) else ""
+    return line(event.subject, limit=60), line(" ".join(said), limit=200), item
+
+
+__all__ = ["router"]

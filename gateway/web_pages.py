@@ -1,0 +1,167 @@
+"""The review pages as one application, and the site that serves them beside the HTTP API.
+
+Guarantees: everything under ``/review`` passes the shield; what code of ours says no with becomes a page that says why
+and that nothing was decided; nothing of a request is logged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from checkvalve.approvals.card import as_text
+from checkvalve.approvals.content import SqlContentStore
+from checkvalve.approvals.errors import (
+    ApprovalError,
+    ConflictError,
+    CredentialError,
+    MandateError,
+    NotAllowedError,
+    NotFoundError,
+    QueueError,
+    StoreCorruptError,
+)
+from checkvalve.approvals.queue import Queue
+from checkvalve.filters.strictjson import JSON
+from checkvalve.gateway import web_account, web_answers, web_item, web_lists, web_live, web_queue
+from checkvalve.gateway.logs import get_logger
+from checkvalve.gateway.settings import Settings
+from checkvalve.gateway.web_desk import HOME, STATIC_FOLDER, Desk, SignIn, Stop, Visit, desk_of, session_of, words_of
+from checkvalve.gateway.web_security import Shield, hosts_of
+from checkvalve.gateway.web_sessions import Sessions
+
+_ROUTERS: Final[tuple[APIRouter, ...]] = (
+    web_account.router,
+    web_answers.router,
+    web_item.router,
+    web_lists.router,
+    web_live.router,
+    web_queue.router,
+)
+_CODES: Final[tuple[tuple[type[ApprovalError], int, str], ...]] = (
+    (NotFoundError, 404, "missing"),
+    (NotAllowedError, 403, "own"),
+    (ConflictError, 409, "moved"),
+    (QueueError, 409, "refused"),
+    (MandateError, 422, "mandate"),
+    (CredentialError, 403, "credential"),
+    (StoreCorruptError, 503, "corrupt"),
+)
+
+
+def open_desk(
+    queue: Queue, settings: Settings, *, unpack: Callable[[JSON], str] = as_text, sessions: Sessions | None = None
+) -> Desk:
+    """Return what the pages work with, as the settings say; ``unpack`` gives the text of a stored result."""
+    return Desk(
+        queue,
+        SqlContentStore(queue.store),
+        sessions or Sessions(idle=settings.review_idle, absolute=settings.review_session),
+        unpack,
+        single_user=settings.single_user,
+        secure=settings.review_origin.startswith("https://"),
+    )
+
+
+def create_pages(desk: Desk, settings: Settings) -> ASGIApp:
+    """Return the pages behind their shield."""
+    app = FastAPI(title="Checkvalve review", openapi_url=None, docs_url=None, redoc_url=None)
+    app.state.desk = desk
+    for router in _ROUTERS:
+        app.include_router(router, prefix=HOME)
+    app.mount(f"{HOME}/static", StaticFiles(directory=STATIC_FOLDER))
+    _add_handlers(app)
+    return Shield(app, hosts_of(settings.review_origin, settings.host))
+
+
+class Site:
+    """The pages under ``/review``, and everything else to the API, where there is one."""
+
+    def __init__(self, pages: ASGIApp, api: ASGIApp | None = None) -> None:
+        """Serve both."""
+        self._pages, self._api = pages, api
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or the life of the API's worker."""
+        path = scope.get("path", "")
+        if scope["type"] == "http" and (path == HOME or path.startswith(f"{HOME}/")):
+            await self._pages(scope, receive, send)
+        elif self._api is not None:
+            await self._api(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await _live(receive, send)
+        elif scope["type"] == "http":
+            answer: Response = RedirectResponse(HOME, 307) if path == "/" else _elsewhere(path)
+            await answer(scope, receive, send)
+
+
+def _elsewhere(path: str) -> Response:
+    if path == "/healthz":
+        return PlainTextResponse('{"status":"ok"}', media_type="application/json")
+    return PlainTextResponse("only the review pages are served here: /review\n", 404)
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    while (await receive())["type"] != "lifespan.shutdown":
+        await send({"type": "lifespan.startup.complete"})
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+def _add_handlers(app: FastAPI) -> None:
+    """Let every no become a page."""
+
+    @app.exception_handler(SignIn)
+    async def _sign_in(request: Request, wanted: SignIn) -> Response:
+        if wanted.again:
+            return desk_of(request).page("again.html", words_of(request), path=wanted.path)
+        return RedirectResponse(f"{HOME}/signin?{urlencode({'next': wanted.path or HOME})}", 303)
+
+    @app.exception_handler(Stop)
+    def _stop(request: Request, stop: Stop) -> Response:
+        return _said(request, stop)
+
+    @app.exception_handler(RequestValidationError)
+    def _invalid(request: Request, _: RequestValidationError) -> Response:
+        return _said(request, Stop(404, "missing"))
+
+    @app.exception_handler(HTTPException)
+    def _http(request: Request, error: HTTPException) -> Response:
+        return _said(request, Stop(error.status_code, "missing"))
+
+    @app.exception_handler(ApprovalError)
+    def _refused(request: Request, error: ApprovalError) -> Response:
+        status, code = next(((s, c) for kind, s, c in _CODES if isinstance(error, kind)), (503, "store"))
+        if status == 503:  # noqa: PLR2004  # the operator has to know
+            get_logger().error("the store failed", error=type(error).__name__)
+        detail = error.message if isinstance(error, QueueError) else ""
+        name = request.path_params.get("name", "")
+        where = f"{HOME}/items/{name}" if "/items/" in request.url.path and status != 404 else HOME  # noqa: PLR2004
+        return _said(request, Stop(status, code, detail, back=where))
+
+
+def _said(request: Request, stop: Stop) -> Response:
+    try:
+        visit = _maybe(request)
+    except ApprovalError:  # the store is what failed
+        visit = None
+    words = words_of(request)
+    response = desk_of(request).page("stop.html", words, stop.status, visit=visit, stop=stop)
+    if stop.status == 429:  # noqa: PLR2004  # too many
+        response.headers["Retry-After"] = "60"
+    return response
+
+
+def _maybe(request: Request) -> Visit | None:
+    session = session_of(request, touch=False)
+    return None if session is None else Visit(desk_of(request), session, words_of(request), request.url.path)
+
+
+__all__ = ["Site", "create_pages", "open_desk"]

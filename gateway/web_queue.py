@@ -1,0 +1,118 @@
+"""The lists of calls: what waits, by risk; equal questions as one table; what was decided, and search in it.
+
+Guarantees: these pages read; a row shows why somebody is asked and where the value is from, in the words of the card.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from checkvalve.approvals import pages_data
+from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.errors import NotFoundError, StoreCorruptError
+from checkvalve.approvals.pages_data import PAGE
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.gateway.web_card import view
+from checkvalve.gateway.web_desk import Looking, Stop, Visit
+from checkvalve.gateway.web_item import Id, card_of, now_ms, own_call, shown_seal
+from checkvalve.gateway.web_text import line, shown
+from checkvalve.gateway.web_views import CardView
+
+_MAX_PAGES: Final = 1_000_000
+PageNumber = Annotated[int, Query(ge=0, le=_MAX_PAGES)]
+router: Final = APIRouter()
+
+
+@router.get("")
+def queue(visit: Looking, page: PageNumber = 0, done: str = "") -> Response:
+    """Show what waits: the gravest first, and of equally grave ones the oldest."""
+    desk = visit.desk
+    desk.queue.sweep()
+    store, now = desk.queue.store, desk.queue.clock()
+    load = pages_data.load(store, now, reviewer=visit.reviewer.name)
+    return visit.page(
+        "queue.html",
+        rows=_views(visit, pages_data.waiting(store, page=page)),
+        load=load,
+        equals=[(item, line(item.tool)) for item in pages_data.equals(store, limit=10)] if page == 0 else [],
+        unknown=_views(visit, pages_data.unknown(store)) if page == 0 and load.unknown else [],
+        paused=[(item.thread, line(item.thread)) for item in desk.queue.paused()],
+        page=page,
+        last=(page + 1) * PAGE >= load.open,
+        first_number=page * PAGE + 1,
+        mark=pages_data.mark(store),
+        now=now,
+        when=to_the_second,
+        notice=done,
+    )
+
+
+def _views(visit: Visit, rows: list[Proposal]) -> list[CardView]:
+    """Return rows as cards with the history of their tasks, each task read once; a row that was changed says so."""
+    known = {thread: visit.desk.content.items(thread) for thread in {row.thread for row in rows}}
+    found = []
+    for row in rows:
+        try:
+            found.append(view(row, items=known[row.thread]))
+        except StoreCorruptError:
+            raise Stop(503, "corrupt", row.id) from None
+    return found
+
+
+@router.get("/history")
+def history(
+    visit: Looking, q: Annotated[str, Query(max_length=2_000)] = "", state: str = "", page: PageNumber = 0
+) -> Response:
+    """Show what became of calls, newest first."""
+    chosen = State(state) if state in set(State) else None
+    found = pages_data.history(visit.desk.queue.store, words=q, state=chosen, page=page)
+    return visit.page(
+        "history.html",
+        rows=[view(row) for row in found],
+        searched=q,
+        state=state if chosen else "",
+        states=[item.value for item in State],
+        page=page,
+        last=len(found) < PAGE,
+        now=visit.desk.queue.clock(),
+        when=to_the_second,
+    )
+
+
+@router.get("/equal/{name}")
+def equal(visit: Looking, name: Id) -> Response:
+    """Show the calls that ask the same as this one in one table: what they share, and every difference."""
+    return show_batch(visit, name)
+
+
+def show_batch(visit: Visit, name: str, *, outcomes: dict[str, str] | None = None, status: int = 200) -> Response:
+    """Return the table of equal questions, with what became of each after an answer."""
+    store = visit.desk.queue.store
+    first = visit.desk.queue.get(name)
+    rows = pages_data.equal_to(store, first) if first.state is State.PENDING else []
+    if outcomes:
+        rows = [*(visit.desk.queue.get(item) for item in outcomes), *(row for row in rows if row.id not in outcomes)]
+    if not rows:
+        raise NotFoundError("nothing asks the same any more")
+    views = [view(row) for row in rows]
+    texts = [{item.path.plain: item for item in card.arguments} for card in views]
+    plain = [{path: repr(item.value) for path, item in row.items()} for row in texts]
+    differ = pages_data.differing(plain)
+    at = now_ms(visit)
+    return visit.page(
+        "batch.html",
+        status,
+        card=card_of(visit, first, compare=False),
+        rows=list(zip(views, texts, [shown_seal(visit, row, at) for row in rows], strict=True)),
+        differ=differ,
+        missing=shown(""),
+        own=own_call(visit, first) and not visit.desk.single_user,
+        outcomes=outcomes or {},
+        now=visit.desk.queue.clock(),
+    )
+
+
+__all__ = ["router", "show_batch"]

@@ -1,0 +1,141 @@
+"""What a card holds, as values for a template: content is in :class:`Shown` and nowhere else.
+
+Guarantees: what a source wrote cannot leave its place, since templates get it in no other form; codes, states and
+numbers are the record's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from checkvalve.approvals.queue import MIN_DIGEST
+from checkvalve.approvals.records import State
+from checkvalve.approvals.risk import Tier
+from checkvalve.gateway import web_origins
+from checkvalve.gateway.web_diff import Change
+from checkvalve.gateway.web_origins import OriginView
+from checkvalve.gateway.web_text import Shown
+
+AUTHORITY: Final = frozenset({"target", "selector", "command", "credential", "amount", "control"})
+"""Roles that carry authority: what an outsider must not choose."""
+GRAVE: Final = frozenset({Tier.CRITICAL, Tier.HIGH})
+"""Tiers in which a yes takes the start of the digest, typed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentView:
+    """One argument: its value with marks, and every recorded origin."""
+
+    path: Shown
+    role: str
+    kind: str
+    value: Shown
+    origins: tuple[OriginView, ...]
+    more: int
+    sufficient: bool
+    covered_by: str
+
+    @property
+    def asked_about(self) -> bool:
+        """Say whether this value is why somebody is asked."""
+        return self.role in AUTHORITY and not self.sufficient
+
+    @property
+    def trust(self) -> str:
+        """The recorded trust of its best origin."""
+        return self.origins[0].trust if self.origins else web_origins.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class OfferView:
+    """What a yes accepts beside this call: a value, where it is from, as what, and for which tool."""
+
+    value: Shown
+    source: Shown
+    tool_of_source: Shown
+    made_up: bool
+    role: str
+    tool: Shown
+
+
+@dataclass(frozen=True, slots=True)
+class EventView:
+    """One line of the record's own history."""
+
+    seq: int
+    at: str
+    kind: str
+    by: Shown
+    code: Shown
+
+
+@dataclass(frozen=True, slots=True)
+class CardView:
+    """Everything on a card. ``row`` is for codes, states and numbers only; its texts are in the other fields."""
+
+    id: str
+    state: State
+    version: int
+    tier: Tier
+    effect: str
+    tool: Shown
+    rule: str
+    rules: tuple[Shown, ...]
+    remedy: Shown
+    requester: Shown
+    thread: Shown
+    thread_name: str
+    arguments: tuple[ArgumentView, ...]
+    offers: tuple[OfferView, ...]
+    mandate: Shown | None
+    said: tuple[Shown, ...]
+    agent: Shown | None
+    facts: tuple[str, ...]
+    digest: str
+    size: int
+    created_at: int
+    decide_by: int
+    execute_by: int | None
+    updated_at: int
+    decided_by: Shown
+    code: Shown
+    note: Shown
+    result: Shown | None
+    events: tuple[EventView, ...]
+    observed: bool
+    self_approved: bool
+    reversible: bool
+    before: tuple[str, tuple[Change, ...]] | None
+    usual: tuple[str, tuple[Change, ...]] | None
+
+    @property
+    def asked(self) -> tuple[ArgumentView, ...]:
+        """The arguments that the question is about."""
+        return tuple(item for item in self.arguments if item.asked_about)
+
+    @property
+    def target(self) -> ArgumentView | None:
+        """The argument that says to whom or what: what a list names a call by."""
+        targets = [item for item in self.arguments if item.role == "target"]
+        chosen = [*(item for item in self.asked if item.role == "target"), *targets, *self.asked]
+        return chosen[0] if chosen else None
+
+    @property
+    def why(self) -> str:
+        """The key of the sentence that says why somebody is asked; empty for a rule of somebody's own policy."""
+        nowhere = self.rule.startswith("untrusted-") and bool(self.asked) and not self.asked[0].origins
+        return "why.nowhere" if nowhere else f"why.{self.rule}"
+
+    @property
+    def grave(self) -> bool:
+        """Say whether a yes takes the start of the digest."""
+        return self.tier in GRAVE
+
+    @property
+    def digest_start(self) -> str:
+        """What is typed for a grave one."""
+        return self.digest[:MIN_DIGEST]
+
+
+__all__ = ["GRAVE", "ArgumentView", "CardView", "EventView", "OfferView"]
