@@ -93,7 +93,8 @@ def address_of(target: str) -> Address:
     if "@" in name:
         return Address(problem="user-name")
     host, problem = _host(name.removesuffix(f":{port}") if port is not None else name.rstrip(":"))
-    return Address(host, problem, bool(parts.query or ";" in parts.path))
+    told = bool(parts.query) or ";" in parts.path or port not in {None, 80, 443}  # another port is another server
+    return Address(host, problem, told)
 
 
 def _split(target: str) -> tuple[str, str]:

@@ -25,6 +25,7 @@ from urllib.parse import unquote
 from checkvalve.filters.outbound.forms import Form
 from checkvalve.filters.outbound.hosts import Address, HostRules, address_of
 from checkvalve.filters.secrets.vendors import entropy
+from checkvalve.filters.vocabulary import FILE_ENDINGS
 
 
 class LinkOrigin(enum.StrEnum):
@@ -66,6 +67,7 @@ class Ruling:
 KEEP: Final = Ruling("keep")
 _BLOB: Final = re.compile(r"[A-Za-z0-9+_-]{16,}={0,2}")
 _NESTED: Final = re.compile(r"(?i)(?:https?:|ftp:|[/\\]{2,}[^/\\]{1,253}\.|\bwww\.)[^&\s]{1,2048}")
+_NESTED_HOST: Final = re.compile(r"(?i)[=&?]((?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24})(?=[/:&#]|$)")
 _SHOWN_HOST: Final = re.compile(
     r"(?i)(?:https?:)?//[^\s\[\]()]{3,300}|(?<![\w@.-])(?:[a-z0-9-]{1,63}\.){1,6}[a-z]{2,24}\b(?![\w@])"
 )
@@ -121,7 +123,12 @@ def nested(target: str) -> list[str]:
         rest = unquote(rest)
     found = [match[0] for match in _NESTED.finditer(rest)]
     hidden = (_decoded(piece) for piece in _BLOB.findall(rest))
-    return [*found, *(text for text in hidden if _NESTED.match(text))]
+    hosts = (match[1] for match in _NESTED_HOST.finditer(rest))
+    return [
+        *found,
+        *(text for text in hidden if _NESTED.match(text)),
+        *(host for host in hosts if host.rpartition(".")[2].lower() not in FILE_ENDINGS),
+    ]
 
 
 def has_blob(target: str) -> bool:

@@ -151,6 +151,8 @@ FORMS = {
     "proxy of our own": "![x](https://corp.example.com/fetch?u=https%3A%2F%2Fdrop.example.net%2Fp)",
     "nested": "https://corp.example.com/login?next=https%253A%252F%252Fdrop.example.net",
     "nested in base64": "https://corp.example.com/r?u=" + base64.b64encode(b"https://drop.example.net/p").decode(),
+    "nested host": "https://corp.example.com/r?u=drop.example.net",
+    "picture from another port": "![x](https://img.cdn.example:8443/logo.png)",
     "user name": "https://corp.example.com@drop.example.net/x",
     "disguised": "[https://corp.example.com/help](https://friend.drop.example.net/x)",
 }
@@ -223,7 +225,8 @@ def test_data_in_queries_paths_and_host_labels_is_seen(target: str, blob: bool) 
 
 def test_addresses_inside_addresses_are_found_in_every_encoding() -> None:
     assert nested("https://a.example/x?u=https%3A%2F%2Fb.example%2Fy") == ["https://b.example/y"]
-    assert nested("https://a.example/x?q=hello") == []
+    assert nested("https://a.example/x?u=b.example/y&f=report.pdf") == ["b.example"]
+    assert nested("https://a.example/x?q=hello&v=1.2.3&file=a.tar.gz#notes.md") == []
 
 
 # ---- values and prompts
