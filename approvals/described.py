@@ -15,6 +15,7 @@ from typing import Final
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field
 from checkvalve.approvals.toolspec import Effect, Role, ToolSpec
 from checkvalve.filters.asking import asking_clauses, refers_back
+from checkvalve.filters.entities import entities
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Trust
 from checkvalve.filters.mentions import clauses, is_negated, sentences
@@ -54,10 +55,13 @@ _SUPERLATIVES: Final[dict[str, tuple[tuple[str, ...], Callable[..., str | Decima
 def is_extreme(record: str, index: AttributionIndex, verbs: Sequence[str]) -> bool:
     """Say whether ``record`` is the one that the user's superlative picks out of its listing.
 
-    1. Exactly one clause with a superlative asks for this effect, or says "it" after one. 2. Each record that this
-    tool has ever listed has one field of that meaning that outsiders cannot write. 3. This record alone holds the
-    extreme value: once the largest file is gone, the next one is not what the user meant.
+    1. Exactly one clause with a superlative asks for this effect, or says "it" after one. 2. The tool was called
+    without any argument once: a search chosen by the model has another extreme. 3. Each record that this tool has ever
+    listed has one field of that meaning that outsiders cannot write. 4. This record alone holds the extreme value: once
+    the largest file is gone, the next one is not what the user meant.
     """
+    if not index.is_listed_whole(record):
+        return False
     text = index.user_text()
     said = {word for word, *_ in tokens(text) if word in _SUPERLATIVES}
     asking = list(asking_clauses(text, verbs))
@@ -102,9 +106,9 @@ def _measure(fields: Iterable[Field], names: Sequence[str]) -> Decimal | str | N
 def is_booked(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
     """Say whether an amount is a trusted number of a record that this payment is about.
 
-    The record mentions the call's own destination, or its name (which outsiders cannot write) shares a word with what
-    the user said; any other number of the session, such as the balance or the size of a mail, would let the attacker
-    pick the sum.
+    The record has the call's own destination in a field that outsiders cannot write, or its name (which they cannot
+    write either) shares a word with what the user said; any other number of the session, such as the balance or the
+    sum of a stranger's payment whose subject mentions the destination, would let the attacker pick the sum.
     """
     about = _records(leaf for leaf in leaves if leaf.spec.role is Role.TARGET)
     said = {word for word, *_ in tokens(index.user_text()) if word not in STOPWORDS and not word.isdecimal()}
@@ -155,16 +159,16 @@ def is_computed(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: A
 def is_refund(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: AttributionIndex, tool: ToolSpec) -> bool:
     """Say whether a payment only gives back what came: the very sum that the user named, to where it came from.
 
-    1. A clause that asks for the payment speaks of giving back. 2. The amount stands in the user's words. 3. One
-    record, and no other, has that amount in a field outsiders cannot write, and the destination where the system stamps
-    who paid. Whoever sends money gets that money back, and nothing more.
+    1. A clause that asks for the payment speaks of giving back, and names no destination of this kind: who names one
+    means that one. 2. The amount stands in the user's words. 3. One record, and no other, has that amount in
+    a field outsiders cannot write, and the destination where the system stamps who paid. Whoever sends money gets that
+    money back, and nothing more.
     """
     if tool.effect is not Effect.PAY or item.spec.role is not Role.TARGET:
         return False
-    if not any(
-        _RETURNING & {stem(word) for word, *_ in tokens(c)}
-        for c in asking_clauses(index.user_text(), asking_words(tool))
-    ):
+    asking = asking_clauses(index.user_text(), asking_words(tool))
+    returning = [clause for clause in asking if _RETURNING & {stem(word) for word, *_ in tokens(clause)}]
+    if not returning or any(kind == item.spec.kind for clause in returning for kind, *_ in entities(clause)):
         return False
     amounts = [leaf for leaf in leaves if leaf.spec.role is Role.AMOUNT]
     if len(amounts) != 1 or not _is_said(amounts[0]):
@@ -212,7 +216,19 @@ def _booked(targets: Sequence[AttributedLeaf], index: AttributionIndex) -> Itera
 
 
 def _records(leaves: Iterable[AttributedLeaf]) -> set[str]:
-    return {origin.field.record for leaf in leaves for origin in leaf.attribution.origins if origin.field.record}
+    """Return the records that hold one of the values in a field that outsiders cannot write, or as who acted.
+
+    Whoever writes a destination into the subject of a payment must not make the payment a record about it.
+    """
+    return {
+        origin.field.record
+        for leaf in leaves
+        for origin in leaf.attribution.origins
+        if origin.field.record
+        and not origin.field.echo
+        and origin.match is not MatchKind.DERIVED
+        and ((origin.field.stamped and origin.whole) or origin.field.trust >= Trust.VERIFIED)
+    }
 
 
 def _results(text: str, said: Sequence[Decimal], booked: Sequence[Decimal]) -> Iterator[Decimal]:

@@ -79,7 +79,9 @@ class Bound:
         """Do step 3."""
         if role not in self.mandate.roles:
             return False
-        return any(self._answers(origin, attribution) for origin in attribution.origins)
+        # a text is covered letter by letter: its case and its blanks would carry something else out
+        whole = attribution.origins if role is not Role.CONTENT else _letter_by_letter(attribution)
+        return any(self._answers(origin, attribution) for origin in whole)
 
     def _answers(self, origin: Origin, attribution: Attribution) -> bool:
         if origin.match in {MatchKind.DERIVED, MatchKind.NONE} or origin.field.authority is not Authority.NONE:
@@ -196,6 +198,10 @@ def _is_itself(origin: Origin, attribution: Attribution) -> bool:
         return False
     form = normalise(attribution.value).text
     return is_evidence(form, attribution.kind, marked=_is_quoted(origin), capitalised=False)
+
+
+def _letter_by_letter(attribution: Attribution) -> list[Origin]:
+    return [origin for origin in attribution.origins if origin.match in {MatchKind.EXACT, MatchKind.REFERENCE}]
 
 
 def _is_quoted(origin: Origin) -> bool:

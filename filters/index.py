@@ -16,7 +16,7 @@ from typing import Final
 from checkvalve.filters.analysis import Analysis, analyse, decoded_views
 from checkvalve.filters.asking import points_back
 from checkvalve.filters.echoes import Echoes
-from checkvalve.filters.fields import result_fields
+from checkvalve.filters.fields import leaves, result_fields
 from checkvalve.filters.labels import NOBODY, Authority, Readers, Trust
 from checkvalve.filters.mentions import mask, mention
 from checkvalve.filters.normalise import Normalised, normalise
@@ -44,6 +44,7 @@ class AttributionIndex:
         self._trusted: set[str] = set()
         self._records: dict[str, list[Field]] = defaultdict(list)
         self._listings: dict[str, list[str]] = defaultdict(list)
+        self._listed_whole: set[str] = set()
         self._named: dict[str, list[Field]] = defaultdict(list)
         self._people: dict[str, set[str]] = defaultdict(set)
         self._contacts: set[tuple[str, str]] = set()
@@ -85,8 +86,11 @@ class AttributionIndex:
         """Add a tool's result: a JSON-like value with the arguments of its call and the declared field rules."""
         self._spoken = False
         self._echoes.passed(args, self._is_trusted)
+        if all(item is None or item == "" for _, item in leaves(args)):
+            self._listed_whole.add(f"tool:{tool}")
         for field in result_fields(value, tool=tool, call=call, args=args, rules=rules):
-            echoed = field.trust >= Trust.VERIFIED and self._echoes.repeats(field.text, self._is_trusted)
+            matters = field.trust >= Trust.VERIFIED or field.contact
+            echoed = matters and self._echoes.repeats(field.text, self._is_trusted)
             held = replace(field, echo=True) if echoed else field
             self._by_tool[tool].append(held)
             self._add(held)
@@ -166,6 +170,10 @@ class AttributionIndex:
     def siblings(self, record: str) -> Sequence[str]:
         """Return every record that the same tool has listed in the same place, ``record`` itself among them."""
         return self._listings.get(_listing(record), ())
+
+    def is_listed_whole(self, record: str) -> bool:
+        """Say whether the tool that listed ``record`` was called without an argument once: no search, and no page."""
+        return _listing(record).partition("#")[0] in self._listed_whole
 
     def named_alike(self, name: str) -> Sequence[Field]:
         """Return the fields that name a record and are spoken like ``name``."""
