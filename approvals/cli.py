@@ -14,14 +14,17 @@ import typer
 from rich.text import Text
 
 from checkvalve.approvals import audit
+from checkvalve.approvals.attention import note_shown
 from checkvalve.approvals.card import as_text, card, digest_hex
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.flood import MAX_MORE
+from checkvalve.approvals.matching import MIN_DIGEST, match_digest
 from checkvalve.approvals.moves import OBSERVE, conflict
-from checkvalve.approvals.queue import MIN_DIGEST, Queue, match_digest
+from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.render import neutralise
+from checkvalve.approvals.report_command import add_report
 from checkvalve.approvals.reviewer_command import reviewer_app
 from checkvalve.approvals.terminal import (
     NO_DECISION,
@@ -37,6 +40,7 @@ from checkvalve.approvals.terminal import (
     print_all,
     prove,
     say_paused,
+    say_spent,
     stop,
 )
 from checkvalve.filters.strictjson import JSON
@@ -59,6 +63,7 @@ def approvals_app(
     _add_looking(app, open_queue, unpack)
     _add_deciding(app, open_queue, unpack)
     _add_going_on(app, open_queue)
+    add_report(app, open_queue)
     app.add_typer(reviewer_app(open_queue, make_queue or open_queue), name="reviewer")
     return app
 
@@ -88,6 +93,7 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Call
             where = f"{what} in {queue.store.address} (another one: --config or CHECKVALVE_DATABASE_URL)"
             print_all(found, queue.clock(), as_json=as_json, empty=where, verdicts=everything or observed)
             say_paused(queue, as_json=as_json)
+            say_spent(queue, as_json=as_json)
 
     @app.command()
     def unknown(*, as_json: AsJson = False) -> None:
@@ -140,6 +146,7 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Cal
             proposal = queue.find(proposal_id)
             if proposal.state is not State.PENDING:
                 raise conflict(proposal)
+            shown_at, asked = queue.clock(), False
             if not digest:
                 _show(queue, proposal, unpack, full=False)
                 need_reviewer(queue)
@@ -147,8 +154,11 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Cal
                 digest = ask(question, instead="give --digest (shown above) and --token-file FILE")
                 if not digest:
                     stop("no decision", NO_DECISION)
+                asked = True
             match_digest(proposal, digest)  # before anybody types a token; the queue checks it again
             reviewer = prove(context, queue, token, token_file)
+            if asked:
+                note_shown(queue.store, proposal.id, reviewer.name, at=shown_at, now=queue.clock())
             approved = queue.approve(proposal.id, reviewer, digest, endorse=endorse, note=note)
             until = to_the_second(approved.execute_by or 0)
             console().print(f"approved by {reviewer.name}: {digest_hex(approved)} may run once until {until}")

@@ -87,6 +87,10 @@ class NotAllowedError(QueueError):
     """This person may not decide this proposal."""
 
 
+class BudgetError(QueueError):
+    """This person has said yes as often as one can look within an hour: the question waits, or somebody else looks."""
+
+
 class ExpiredError(QueueError):
     """The deadline of the proposal or of its grant has passed."""
 

@@ -12,15 +12,16 @@ from typing import Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, endorsing, flood, moves
+from checkvalve.approvals import attention, audit, endorsing, flood, moves
 from checkvalve.approvals.clock import Clock, micros, system_clock
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.endorsements import Endorsement
-from checkvalve.approvals.errors import ConflictError, DigestError, NotAllowedError
+from checkvalve.approvals.errors import ConflictError, NotAllowedError
 from checkvalve.approvals.intake import Intake
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.mandate_store import Mandates
 from checkvalve.approvals.mandates import Mandate
+from checkvalve.approvals.matching import MIN_DIGEST, match_digest
 from checkvalve.approvals.people import is_usable, same_person
 from checkvalve.approvals.records import Proposal, State, from_row
 from checkvalve.approvals.render import short
@@ -38,9 +39,6 @@ EXECUTE_WITHIN: Final = timedelta(hours=1)
 """How long a permit stays good: the world that was looked at should still be the one acted on."""
 ENDORSED_FOR: Final = timedelta(days=7)
 """How long accepted data stays accepted in its task: longer than any task, shorter than people's memory of it."""
-MIN_DIGEST: Final = 6
-"""Hexadecimal characters of the digest a reviewer gives: enough to know the card was read, few enough to type."""
-_HEX: Final = frozenset("0123456789abcdef")
 
 
 Endorsements: TypeAlias = list[Endorsement]  # inside the class, `list` is the method
@@ -60,10 +58,12 @@ class Queue:
         endorsed_for: timedelta = ENDORSED_FOR,
         single_user: bool = False,
         tenant: str = "",
+        budget: int = 0,
     ) -> None:
         """``single_user`` lets people approve what they asked for themselves; every record of it says so.
 
-        ``tenant`` tells apart gateways that share a store: mandates of one are none of another's.
+        ``tenant`` tells apart gateways that share a store: mandates of one are none of another's. ``budget`` is how
+        often one person may say yes within an hour, 0 for any number: beyond it questions wait, for others too.
         """
         self.store = store
         self.clock = clock
@@ -73,6 +73,7 @@ class Queue:
         self._execute_within = micros(execute_within)
         self._endorsed_for = micros(endorsed_for)
         self._single_user = single_user
+        self.budget = budget
         self._intake = Intake(store, clock, decide_within=micros(decide_within), execute_within=self._execute_within)
 
     def propose(
@@ -151,13 +152,14 @@ class Queue:
         """Say yes to exactly the call with this digest, once.
 
         1. Close it first if its time is over; then it must be pending, and what was recorded.
-        2. The reviewer still is one, and did not ask for the call (unless this is a single-user setting).
+        2. The reviewer still is one, did not ask for the call (unless this is a single-user setting), and has not said
+           yes so often within the hour that nobody could have looked.
         3. The digest prefix matches the stored digest.
         4. Pending → approved, the grant, and unless ``endorse`` is false the accepted data: one transaction.
 
         Raises:
-            NotFoundError, ConflictError, CredentialError, NotAllowedError, DigestError, StoreCorruptError: nothing was
-                changed.
+            NotFoundError, ConflictError, CredentialError, NotAllowedError, BudgetError, DigestError, StoreCorruptError:
+                nothing was changed.
         """
         self.get(proposal_id)
         now = self.clock()
@@ -169,6 +171,7 @@ class Queue:
             self.reviewers.require(connection, reviewer)
             own = self._is_own(proposal, reviewer)
             match_digest(proposal, digest_prefix)
+            attention.spend(connection, reviewer.name, self.budget, now)
             by = f"reviewer:{reviewer.name}"
             until = now + self._execute_within
             approved = moves.move(
@@ -280,18 +283,4 @@ class Queue:
             flood.let_go_on(connection, thread, by=by, more=more, at=self.clock())
 
 
-def match_digest(proposal: Proposal, prefix: str) -> None:
-    """Check that a digest, or the start of one, is that of the stored call.
-
-    Raises:
-        DigestError: it is too short, or that of another call.
-    """
-    given = prefix.strip().casefold().removeprefix("sha256:")
-    if len(given) < MIN_DIGEST or not set(given) <= _HEX:
-        raise DigestError(
-            f"give at least {MIN_DIGEST} hexadecimal characters of the digest", remedy="they are shown with the call"
-        )
-    if not proposal.digest.removeprefix("sha256:").startswith(given):
-        raise DigestError(
-            "this is not the digest of the stored call", remedy="look at the call again before you decide"
-        )
+__all__ = ["MIN_DIGEST", "Queue", "match_digest"]

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals.columns import Name, Words
 
-SCHEMA_REVISION: Final = "0004"
+SCHEMA_REVISION: Final = "0005"
 """The newest migration. Kept here so that opening an up-to-date database needs no Alembic."""
 
 metadata = sa.MetaData()
@@ -199,6 +199,33 @@ checkpoints = sa.Table(
     sa.Column("size", sa.BigInteger, nullable=False),
     sa.Column("note", Words(), nullable=False),  # the newest signed checkpoint
     sa.Column("signed_at", sa.BigInteger, nullable=False),
+)
+
+outbox = sa.Table(
+    "outbox",
+    metadata,
+    sa.Column("channel", Name(64), primary_key=True),
+    sa.Column("seq", sa.BigInteger, nullable=False),  # of the last event that was looked at for this channel
+)
+
+deliveries = sa.Table(
+    "deliveries",
+    metadata,
+    sa.Column("channel", Name(64), primary_key=True),
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),  # of the event that it tells
+    sa.Column("state", Name(8), nullable=False),  # waiting or dead; what arrived has no row
+    sa.Column("tries", sa.Integer, nullable=False),
+    sa.Column("next_at", sa.BigInteger, nullable=False),
+    sa.Column("code", Words(), nullable=False),  # why the last try failed, a stable word
+    sa.Index("ix_deliveries_due", "channel", "state", "next_at"),
+)
+
+request_keys = sa.Table(
+    "request_keys",
+    metadata,
+    sa.Column("key", Name(71), primary_key=True),  # the digest of who sent which Idempotency-Key
+    sa.Column("request", Name(71), nullable=False),  # the digest of what it was sent with
+    sa.Column("at", sa.BigInteger, nullable=False),
 )
 
 leases = sa.Table(

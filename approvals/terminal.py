@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from checkvalve.approvals import attention
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import ApprovalError, CredentialError, QueueError
 from checkvalve.approvals.lists import queue_table
@@ -126,3 +127,11 @@ def say_paused(queue: Queue, *, as_json: bool) -> None:
         after = f"    look at what it did: {look}\n    then let it go on: checkvalve approvals resume {item.thread}"
         for line in after.split("\n"):
             console(stderr=as_json).print(Text(neutralise(line)), soft_wrap=True)
+
+
+def say_spent(queue: Queue, *, as_json: bool) -> None:
+    """Say who has said yes so often within the hour that further questions wait for somebody else."""
+    names = [entry.name for entry in queue.reviewers.list() if entry.disabled_at is None] if queue.budget else []
+    for name, until in attention.spent(queue.store, names, queue.budget, queue.clock()).items():
+        said = f"{name} has said yes {queue.budget} times within the hour; what waits is for others until "
+        console(stderr=as_json).print(Text(neutralise(said + to_the_second(until)), style="bold"), soft_wrap=True)

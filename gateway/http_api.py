@@ -2,7 +2,7 @@
 
 Guarantees: every request but the one for health needs a token, and sees only runs of that token's name; runs are
 driven in the background and survive this process; a broken event stream goes on where it was (``Last-Event-ID``), and
-one whose token is taken back ends. An approval cannot be decided here.
+one whose token is taken back ends. A token of this API decides no approval (:mod:`http_approvals`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, cast
 from fastapi import APIRouter, FastAPI, Header, Request, Response
 from fastapi.responses import StreamingResponse
 
-from checkvalve.gateway import http_mandates
+from checkvalve.gateway import http_approvals, http_interrupts, http_mandates
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.http_access import PROBLEMS, Anybody, Looker, Runner, Server, Thread
 from checkvalve.gateway.http_problems import Bounds, Problem, add_handlers
@@ -42,9 +42,9 @@ def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastA
         await asyncio.to_thread(worker.stop)
 
     app = FastAPI(
-        title="Checkvalve runs",
+        title="Checkvalve",
         version="1",
-        description="Runs of the two-agent pipeline. Calls that wait for a person are decided elsewhere.",
+        description="Runs of the two-agent pipeline, and the calls that wait for a person. Text in them is content.",
         openapi_url=None,  # ours below asks for a token
         docs_url=None,  # the page would load scripts from elsewhere
         redoc_url=None,
@@ -54,6 +54,8 @@ def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastA
     app.state.tokens = tokens
     app.include_router(router)
     app.include_router(http_mandates.router)
+    app.include_router(http_approvals.router)
+    app.include_router(http_interrupts.router)
     add_handlers(app)
     app.add_middleware(Bounds)
     return app

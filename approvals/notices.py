@@ -1,0 +1,100 @@
+"""What channels may be told: one notice for each event of the log that somebody outside has a reason to hear of.
+
+Guarantees: pure; a notice is made of an event and of columns that never change, so it reads the same at every try; its
+id follows from the event's hash, so a receiver recognises one that comes twice. A notice decides nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from checkvalve.approvals.attention import REACHED
+from checkvalve.approvals.audit import Event
+from checkvalve.approvals.moves import OBSERVE
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.risk import Tier, tier_of
+from checkvalve.filters.strictjson import JSON
+
+_MOVE: Final = "proposal."
+_SETTLED: Final = frozenset({State.CONFIRMED_DONE, State.CONFIRMED_NOT_DONE})
+_SILENT: Final = frozenset({State.PENDING, State.EXECUTING, *_SETTLED})  # named otherwise, or of no interest outside
+_PLAIN: Final[Mapping[str, str]] = {"task.paused": "paused", "task.resumed": "resumed", REACHED: "budget"}
+ASKED: Final = "asked"
+KINDS: Final = (
+    ASKED,
+    *(state.value for state in State if state not in _SILENT),
+    "settled",
+    *_PLAIN.values(),
+)
+"""Every kind of notice. ``asked``: a call waits for a person. ``settled``: a person said how an unknown outcome ended.
+
+``paused`` and ``resumed`` are about a task that asked too much, ``budget`` about a person who said yes too often.
+"""
+FOR_PEOPLE: Final = (ASKED, "expired", "unknown", "paused", "budget")
+"""The kinds after which a person has something to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One thing to tell. ``proposal`` is the call that it is about, None where it is about a task or a person."""
+
+    seq: int
+    id: str
+    at: int
+    kind: str
+    subject: str
+    body: dict[str, JSON] = field(repr=False)
+    proposal: Proposal | None = field(repr=False)
+
+    @property
+    def tier(self) -> Tier | None:
+        """How grave the call is."""
+        if self.proposal is None:
+            return None
+        return tier_of(str(self.proposal.decision.get("action") or ""), self.proposal.rule)
+
+    @property
+    def state(self) -> str:
+        """The state that the event put the call into."""
+        return str(self.body.get("state") or "")
+
+
+def kind_of(kind: str, body: str) -> str:
+    """Return the kind of notice that an event is told as; empty where nobody is told."""
+    if not kind.startswith(_MOVE):
+        return _PLAIN.get(kind, "")
+    word = kind.removeprefix(_MOVE)
+    if word == "recorded":
+        return _recorded(_body(body))
+    if word in _SETTLED:
+        return "settled"
+    return word if word in KINDS else ""
+
+
+def _recorded(body: Mapping[str, JSON]) -> str:
+    if body.get("mode") == OBSERVE:
+        return ""
+    state = body.get("state")
+    if state == State.PENDING:
+        return ASKED
+    return "denied" if state == State.DENIED else ""  # what a rule allows is no news
+
+
+def notice_of(event: Event, proposal: Proposal | None) -> Notice | None:
+    """Return what is told of an event, None where nobody is told."""
+    kind = kind_of(event.kind, event.body)
+    if not kind or (event.kind.startswith(_MOVE) and proposal is None):
+        return None
+    name = "msg_" + event.hash.removeprefix("sha256:")[:32]
+    return Notice(event.seq, name, event.at, kind, event.subject, _body(event.body), proposal)
+
+
+def _body(text: str) -> dict[str, JSON]:
+    found = json.loads(text) if text else {}  # an erased one says nothing any more
+    return found if isinstance(found, dict) else {}
+
+
+__all__ = ["ASKED", "FOR_PEOPLE", "KINDS", "Notice", "kind_of", "notice_of"]

@@ -1,0 +1,99 @@
+"""``checkvalve approvals report``: how people decide, and what could be a rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Annotated, Final
+
+import typer
+from rich.padding import Padding
+from rich.text import Text
+
+from checkvalve.approvals.card import plain_table, safe
+from checkvalve.approvals.clock import micros, to_the_second
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.report import Group, Person, Report, report
+from checkvalve.approvals.terminal import AsJson, console, opened
+
+WEEK: Final = 7
+FAST: Final = 2.0
+"""Seconds in which nobody reads a card."""
+_DAY: Final = slice(0, 10)
+_MINUTE: Final = 60
+_HOUR: Final = 3_600
+
+
+def add_report(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
+    """Add the command to ``app``."""
+
+    @app.command("report")
+    def report_(
+        *,
+        week: Annotated[bool, typer.Option("--week", help="The last seven days; this is the default.")] = False,  # noqa: ARG001
+        days: Annotated[int, typer.Option(help="How many days back.", min=1, max=3_650)] = WEEK,
+        fast: Annotated[float, typer.Option(help="Seconds in which nobody reads a call.", min=0.1, max=600)] = FAST,
+        as_json: AsJson = False,
+    ) -> None:
+        """Show what is always approved, what never is, and how people decide."""
+        with opened(open_queue) as queue:
+            queue.sweep()
+            now = queue.clock()
+            found = report(queue.store, since=now - micros(timedelta(days=days)), until=now, fast=fast)
+            if as_json:
+                typer.echo(json.dumps(found.to_json(), indent=2))
+            else:
+                _print(found)
+
+
+def _print(found: Report) -> None:
+    out = console()
+    span = f"{to_the_second(found.since)[_DAY]} to {to_the_second(found.until)[_DAY]}"
+    if not found.groups:
+        out.print(f"nobody was asked anything, {span}")
+        return
+    out.print(Text(f"What was asked, {span}", style="bold"))
+    for group in found.groups:
+        _print_group(group)
+    if found.people:
+        out.print(Text("\nWho decided", style="bold"))
+        out.print(_people(found.people, found.fast))
+
+
+def _print_group(group: Group) -> None:
+    out = console()
+    counts = [f"{group.asked} asked", f"{group.approved} approved", f"{group.rejected} rejected"]
+    counts += [f"{group.expired} expired"] if group.expired else []
+    counts += [f"{group.open} open"] if group.open else []
+    counts += [f"half within {_span(group.median_wait)}"] if group.median_wait is not None else []
+    out.print(Text.assemble(safe(group.tool, "bold"), safe(f"  {group.rule}, {group.tier.value}"), overflow="fold"))
+    out.print(Padding(Text.assemble("from ", safe(group.source), overflow="fold"), (0, 0, 0, 4)))
+    out.print(Padding(Text(", ".join(counts)), (0, 0, 0, 4)))
+    if group.advice:
+        out.print(Padding(Text(group.advice, style="bold yellow"), (0, 0, 0, 4)))
+
+
+def _people(people: list[Person], fast: float) -> object:
+    table = plain_table("who", "approved", "rejected", "shown to answer", f"yes within {fast:g} s", "fullest hour")
+    for person in people:
+        table.add_row(
+            safe(person.name),
+            str(person.approved),
+            str(person.rejected),
+            "not known" if person.median_seconds is None else _span(person.median_seconds),
+            "not known" if person.quick is None else f"{person.quick:.0%}",
+            str(person.fullest_hour),
+        )
+    return table
+
+
+def _span(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    if seconds < _MINUTE:
+        return f"{seconds:.1f} s"
+    return f"{seconds / _MINUTE:.0f} min" if seconds < _HOUR else f"{seconds / _HOUR:.1f} h"
+
+
+__all__ = ["add_report"]

@@ -1,0 +1,172 @@
+"""What the HTTP API says of a call. Values are content: whoever shows them shows them as text and nothing else.
+
+Guarantees: ``shown`` is neutralised and says what it leaves out; ``args`` are the exact arguments, for programs.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from checkvalve.approvals.card import leaves
+from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.notices import Notice
+from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.render import block, warnings
+from checkvalve.approvals.risk import tier_of
+from checkvalve.filters.strictjson import JSON
+
+_MAX_TEXT = 2_000
+
+
+class _View(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Line(_View):
+    """A call in a list: no value of it."""
+
+    id: str
+    state: str
+    tier: str = Field(description="low, medium, high or critical: how it is ranked, never whether it may run")
+    tool: str
+    server: str
+    rule: str
+    reason: str
+    requester: str
+    thread: str
+    digest: str = Field(description="sha256 of the canonical call: what a decision binds to")
+    created_at: str
+    decide_by: str
+
+
+class Listed(_View):
+    """One page of calls, oldest first."""
+
+    approvals: list[Line]
+    next: str | None = Field(description="give it as `after` to go on; null at the end")
+    mark: int = Field(description="the number of the newest event: give it as `since` to wait for a change")
+
+
+class ShownValue(_View):
+    """One argument for people's eyes."""
+
+    path: str
+    role: str
+    text: str = Field(description="neutralised text; everything that hides or reorders stands as its code point")
+    size: int = Field(description="bytes of the exact value")
+    warnings: list[str]
+    origins: list[dict[str, Any]]
+
+
+class Card(Line):
+    """One call with everything that a decision needs."""
+
+    version: int
+    mode: str
+    verdict: str
+    remedy: str
+    args: dict[str, Any] = Field(description="the exact arguments that will run")
+    shown: list[ShownValue]
+    endorsable: list[dict[str, str]] = Field(description="what a yes would also accept, for the rest of the task")
+    execute_by: str | None
+    decided_by: str
+    code: str
+    note: str
+    self_approved: bool
+
+
+class Told(_View):
+    """How a call stands, with the tool message that its agent is told."""
+
+    id: str
+    state: str
+    digest: str
+    done: bool = Field(description="whether nothing will change any more by itself")
+    message: dict[str, Any] = Field(description="LangChain's ToolMessage: type, content, name, tool_call_id, status")
+
+
+class Answer(BaseModel):
+    """A reviewer's answer, in the words of LangChain's middleware. ``edit`` and ``respond`` are not taken."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    type: Literal["approve", "reject", "edit", "respond"]
+    message: str = Field("", max_length=_MAX_TEXT, description="your own words, kept with the decision")
+    code: str = Field("rejected", pattern=r"^[a-z][a-z0-9_-]{0,63}$", description="of a no: a stable word for programs")
+    endorse: bool = Field(True, description="of a yes: also accept the shown data for the rest of the task")
+    edited_action: dict[str, Any] | None = Field(None, description="not taken: a changed call is another call")
+
+
+def line(row: Proposal) -> dict[str, Any]:
+    """Return the members of :class:`Line`."""
+    return {
+        "id": row.id,
+        "state": row.state.value,
+        "tier": tier_of(str(row.decision.get("action") or ""), row.rule).value,
+        "tool": row.tool,
+        "server": row.server,
+        "rule": row.rule,
+        "reason": row.reason,
+        "requester": row.requester,
+        "thread": row.thread,
+        "digest": row.digest,
+        "created_at": rfc3339(row.created_at),
+        "decide_by": rfc3339(row.decide_by),
+    }
+
+
+def card(row: Proposal) -> Card:
+    """Return everything of a call.
+
+    Raises:
+        StoreCorruptError: the stored bytes are not what was decided.
+    """
+    return Card(
+        **line(row),
+        version=row.version,
+        mode=row.mode,
+        verdict=row.verdict_name,
+        remedy=row.remedy,
+        args=row.args(),
+        shown=[_shown(path, value, _report(row, path)) for path, value in leaves(row.args())],
+        endorsable=[dict(item) for item in row.endorsable],
+        execute_by=None if row.execute_by is None else rfc3339(row.execute_by),
+        decided_by=row.decided_by,
+        code=row.code,
+        note=row.note,
+        self_approved=row.self_approved,
+    )
+
+
+def told(notice: Notice) -> dict[str, Any]:
+    """Return a notice for an event stream: names and numbers, no value."""
+    row = notice.proposal
+    body: dict[str, Any] = {"id": notice.id, "kind": notice.kind, "at": rfc3339(notice.at)}
+    if row is not None:
+        return {**body, "approval": row.id, "state": notice.state, "digest": row.digest, "tier": line(row)["tier"]}
+    return {**body, "subject": notice.subject}
+
+
+def _report(row: Proposal, path: str) -> dict[str, JSON]:
+    found = row.decision.get("arguments")
+    reports = [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    return next((item for item in reports if item.get("path") == path), {})
+
+
+def _shown(path: str, value: JSON, report: dict[str, JSON]) -> ShownValue:
+    text = value if isinstance(value, str) else json.dumps(value)
+    origins = report.get("origins")
+    return ShownValue(
+        path=block(path),
+        role=str(report.get("role") or "not declared"),
+        text=block(text),
+        size=len(text.encode("utf-8", "surrogatepass")),
+        warnings=warnings(text),
+        origins=[item for item in origins if isinstance(item, dict)] if isinstance(origins, list) else [],
+    )
+
+
+__all__ = ["Answer", "Card", "Line", "Listed", "ShownValue", "Told", "card", "line", "told"]

@@ -1,0 +1,73 @@
+"""Who asks about approvals over HTTP: the client whose runs proposed them, or a reviewer with a credential.
+
+Guarantees: a client sees the calls that were proposed in its own name and decides nothing; a reviewer sees all and
+decides what the queue lets that person decide. A token of the one kind is never taken for the other.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Annotated, Final, TypeAlias
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from checkvalve.approvals.errors import CredentialError
+from checkvalve.approvals.people import folded
+from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.gateway.http_access import Server
+from checkvalve.gateway.http_problems import Problem
+from checkvalve.gateway.http_tokens import ApiTokens, Client
+
+_BEARER: Final = HTTPBearer(auto_error=False, description="an API token, or a reviewer's token")
+_REVIEWER: Final = "cvr_"
+_ONE_AT_A_TIME: Final = threading.Lock()  # argon2 takes tens of megabytes for each check
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whose request this is: one of the two is set."""
+
+    client: Client | None = None
+    reviewer: Reviewer | None = None
+
+    def sees(self, proposal: Proposal) -> bool:
+        """Say whether this call may be shown."""
+        if self.reviewer is not None:
+            return True
+        return self.client is not None and folded(proposal.requester) == self.client.name
+
+    def must_decide(self) -> Reviewer:
+        """Return the reviewer.
+
+        Raises:
+            Problem: it is a client: those decide nothing.
+        """
+        if self.reviewer is None:
+            raise Problem(403, "not_a_reviewer", "a decision needs a reviewer's credential", "send a reviewer's token")
+        return self.reviewer
+
+
+def _caller(
+    request: Request, server: Server, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
+) -> Caller:
+    if given is None:
+        raise Problem(401, "not_authenticated", "a token is needed", "send Authorization: Bearer TOKEN")
+    if given.credentials.startswith(_REVIEWER):
+        try:
+            with _ONE_AT_A_TIME:
+                return Caller(reviewer=server.gateway.queue.reviewers.authenticate(given.credentials))
+        except CredentialError as error:
+            raise Problem(401, "not_authenticated", "the token was not accepted", error.remedy) from error
+    tokens: ApiTokens = request.app.state.tokens
+    client = tokens.authenticate(given.credentials)
+    if "read" not in client.scopes:
+        raise Problem(403, "not_allowed", "this token lacks the scope read", "use a token that has it")
+    return Caller(client=client)
+
+
+Calling: TypeAlias = Annotated[Caller, Depends(_caller)]
+
+__all__ = ["Caller", "Calling"]
