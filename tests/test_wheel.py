@@ -12,7 +12,21 @@ import pytest
 pytestmark = pytest.mark.wheel
 
 FOLDERS = ("filters", "approvals", "graphs", "gateway", "corpora")
-SUFFIXES = {".py", ".typed", ".cedar", ".cedarschema", ".yaml", ".jsonl", ".json", ".mako", ".md", ".html", ".css", ".js", ".svg"}
+SUFFIXES = {
+    ".py",
+    ".typed",
+    ".cedar",
+    ".cedarschema",
+    ".yaml",
+    ".jsonl",
+    ".json",
+    ".mako",
+    ".md",
+    ".html",
+    ".css",
+    ".js",
+    ".svg",
+}
 
 
 def sources(root: Path) -> dict[str, bytes]:

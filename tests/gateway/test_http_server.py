@@ -149,4 +149,7 @@ def test_without_the_extra_the_error_says_what_to_install() -> None:
         "except Exception as error:\n    print(type(error).__name__, '|', error, '|', error.remedy)\n"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ran.stdout == "MissingExtraError | FastAPI, Jinja2 or uvicorn is not installed | pip install 'checkvalve[server]'\n"
+    assert (
+        ran.stdout
+        == "MissingExtraError | FastAPI, Jinja2 or uvicorn is not installed | pip install 'checkvalve[server]'\n"
+    )
