@@ -322,3 +322,63 @@ def test_a_classifier_in_the_style_of_pipelines_is_a_detector() -> None:
     assert scan_inbound("open " * 800 + "sesame", others=[seen]).codes == ("classifier",)
     assert scan_inbound("open the door", others=[seen]).status is Status.CLEAN
     assert scan_inbound("sesame", others=[ScoredClassifier(pipeline, threshold=0.99)]).status is Status.CLEAN
+
+
+def test_a_page_and_a_mail_inside_json_are_taken_apart() -> None:
+    page = f"<html><body><p>Agenda at nine in the large room</p><div style='display:none'>{ATTACK}</div></body></html>"
+    for text in (json.dumps({"id": 1, "html": page}), json.dumps([{"inner": json.dumps({"html": page})}])):
+        result = scan_inbound(text)
+        assert channels(result) == {Channel.HIDDEN}
+        assert ATTACK not in result.text
+        json.loads(result.text)
+    inner = mail("Content-Type: text/plain\r\n\r\nHello", subject=ATTACK)
+    assert channels(scan_inbound(json.dumps({"raw": inner}))) == {Channel.HEADER}
+
+
+def test_json_in_json_beyond_the_bound_is_scanned_and_not_called_clean() -> None:
+    text = json.dumps({"a": ATTACK + " " * 200})
+    for _ in range(6):
+        text = json.dumps({"b": text})
+    result = scan_inbound(text)
+    assert result.status is Status.UNSCANNED
+    assert result.reason == "too-deep"
+
+
+def test_a_forwarded_message_and_its_attachments_are_read() -> None:
+    inner = f"From: c@corp.example\r\nTo: d@corp.example\r\nSubject: Fwd\r\n\r\n{ATTACK}\r\n"
+    assert scan_inbound(mail(f"Content-Type: message/rfc822\r\n\r\n{inner}")).status is Status.FLAGGED
+    quoted = (
+        f"Content-Type: text/plain\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n{ATTACK.replace(' ', '=20')}"
+    )
+    assert scan_inbound(mail(quoted)).status is Status.FLAGGED
+    note = base64.b64encode(ATTACK.encode()).decode()
+    head = "Content-Type: application/octet-stream\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+    assert "instruction" in scan_inbound(mail(head + note)).codes
+    unknown = base64.b64encode(b"\x00\x01\x02\x03" * 20).decode()
+    assert scan_inbound(mail(head + unknown)).reason == "unknown-media"
+    sound = base64.b64encode(b"\x00\x01\x02\x03" * 20).decode()
+    assert scan_inbound(mail(head.replace("application/octet-stream", "audio/wav") + sound)).reason == "media"
+
+
+def test_an_encoded_word_that_is_broken_and_a_boundary_that_never_comes_are_read_as_they_stand() -> None:
+    assert scan_inbound(mail("x", subject=f"=?no-such-codec?q?x?= {ATTACK}")).status is Status.FLAGGED
+    text = mail("x").replace("--b1", "..b1") + ATTACK
+    assert scan_inbound(text).status is Status.FLAGGED
+    headers = "From: a@x\nTo: b@x\nContent-Type: text/plain\nContent-Transfer-Encoding: base64\n\n"
+    assert scan_inbound(headers + "abc").status is Status.UNSCANNED
+
+
+def test_formulas_and_phantoms_are_made_harmless() -> None:
+    table = scan_inbound('name,link\nAnn,"=HYPERLINK(""https://collector.example"",""x"")"\n')
+    assert table.status is Status.FLAGGED
+    assert "'=HYPERLINK" in table.text
+    assert ATTACK not in scan_inbound(rf"Area: $\phantom{{{ATTACK}}} r^2$").text
+
+
+def test_a_slide_that_is_not_shown_and_properties_of_a_file_are_read() -> None:
+    slide = f'<p:sld xmlns:p="p" xmlns:a="a" show="0"><a:p><a:r><a:t>{ATTACK}</a:t></a:r></a:p></p:sld>'
+    assert channels(scan_inbound(archive(ppt__slides__slide1=slide))) == {Channel.HIDDEN}
+    core = f'<cp:coreProperties xmlns:cp="c" xmlns:dc="d"><dc:description>{ATTACK}</dc:description></cp:coreProperties>'
+    assert channels(scan_inbound(archive(docProps__core=core))) == {Channel.METADATA}
+    assert scan_inbound(archive(word__document="<broken")).reason == "broken-document"
+    assert scan_inbound(archive(other__thing="<a/>")).reason == "unknown-archive"
