@@ -20,10 +20,8 @@ from checkvalve.corpora.texts.rows import DATA, corpora_in, rows
 from checkvalve.corpora.texts.tables import tables
 
 TEXTS: Final = "texts"
-_NOT_THERE: Final = (
-    "the text corpora are not part of the package; name a folder of *.jsonl with --data FOLDER "
-    "(fields: id, content, label, carrier, kind)"
-)
+_FIELDS: Final = "name a folder of *.jsonl with --data FOLDER (fields: id, content, label, carrier, kind)"
+_NOT_THERE: Final = f"the text corpora are not part of the package; {_FIELDS}"
 
 
 def about_texts() -> str:
@@ -42,7 +40,7 @@ def run_texts(
     """
     folder = data or DATA
     if not folder.is_dir():
-        raise CorpusDataError(_NOT_THERE)
+        raise CorpusDataError(f"there is no folder {data.name!r}; {_FIELDS}" if data else _NOT_THERE)
     known = corpora_in(folder)
     for name in only:
         if name not in known:
