@@ -17,7 +17,9 @@ from checkvalve.filters.values import EMAIL, URL, url_host
 from checkvalve.filters.vocabulary import FILE_ENDINGS
 
 _SCHEME: Final = re.compile(
-    r"\b(?:https?|ftp|wss?|file|data|javascript|vbscript|blob)\s*:\s*[^\s<>\"'`{}|^]{1,2048}"
+    r"\b(?:https?|ftp|wss?|file|javascript|vbscript|blob)\s*:\s*[^\s<>\"'`{}|^]{1,2048}"
+    # "the data: see below" is prose; a data address has a type, a parameter or its comma right there
+    r"|\bdata\s*:\s*(?:[a-z]+/[a-z0-9.+-]+\s*)?[;,][^\s<>\"'`{}|^]{1,2048}"
     r"|\b(?:mailto|tel|sms|facetime|skype|whatsapp|tg|bitcoin|ethereum|lightning|intent|market|vscode|ms-[a-z]{2,20})"
     r":[^\s<>\"'`{}|^]{3,2048}",
     re.IGNORECASE,
