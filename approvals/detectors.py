@@ -13,7 +13,7 @@ from checkvalve.approvals.attributed import AttributedLeaf
 from checkvalve.approvals.reasons import remedy_for
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.verdicts import Deny, Review, Verdict, strictest
-from checkvalve.filters.normalise import is_invisible
+from checkvalve.filters.normalise import has_invisible, is_invisible
 
 _JOINERS: Final = frozenset("\u200c\u200d\ufe0e\ufe0f\u20e3")
 """What emoji and several scripts need; harmless between visible characters."""
@@ -47,7 +47,7 @@ def hidden_text(_request: ActionRequest, leaves: Sequence[AttributedLeaf], /) ->
 
 
 def _hides(text: str) -> bool:
-    if not any(is_invisible(char) for char in set(text)):
+    if not has_invisible(text):
         return False
     in_flag = False
     for position, char in enumerate(text):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -37,6 +37,16 @@ _FETCHING: Final = re.compile(
     r"""|url\(\s*["']?|@import\s+["']?)\s*([^"'>)]{1,2048})""",
     re.IGNORECASE,
 )
+_ATTRIBUTE_NAMES: Final = ("src", "srcset", "background", "poster", "data", "action", "xlink:href")
+_SCHEME_NAMES: Final = (
+    *("http", "https", "ftp", "ws", "wss", "file", "data", "javascript", "vbscript", "blob", "mailto", "tel", "sms"),
+    *("facetime", "skype", "whatsapp", "tg", "bitcoin", "ethereum", "lightning", "intent", "market", "vscode"),
+)
+_FETCHING_SIGN: Final = re.compile(r"[=(<@]")
+_COLON: Final = re.compile(r":")
+_LONGEST: Final = 24
+"""Characters before a sign that its word can have: "ms-" and twenty letters."""
+_DOTS: Final = (".", "\u3002", "\uff0e", "\uff61")
 _TRAILING: Final = ".,;:!?)]}'\"»”’*_"
 
 
@@ -54,44 +64,79 @@ def links(text: str) -> Iterator[Link]:
     """Yield every link and address of ``text``, each target once, those that fetch by themselves first."""
     plain = html.unescape(visible(text)) if not text.isascii() or "&" in text else text
     seen: set[str] = set()
-    dense = _dense(plain)
-    for target, fetched in _targets(plain, dense):
+    parts = [part for part in plain.split() if "." in part or "/" in part or "@" in part or "\u3002" in part]
+    for target, fetched in _targets(plain, parts):
         cleaned = target.rstrip(_TRAILING)
         if cleaned and cleaned not in seen:
             seen.add(cleaned)
             yield Link(cleaned, "url", url_host(cleaned), fetched)
-    for match in EMAIL.finditer(dense):
+    for match in EMAIL.finditer("\n".join(part for part in parts if "@" in part)):
         address = match[0]
         if address not in seen:
             seen.add(address)
             yield Link(address, "email", address.rpartition("@")[2].lower())
 
 
-def _dense(text: str) -> str:
-    """Return the stretches without white space that can hold a bare link or an address, one a line."""
-    return "\n".join(part for part in text.split() if "." in part or "/" in part or "@" in part or "\u3002" in part)
-
-
-def _targets(text: str, dense: str) -> Iterator[tuple[str, bool]]:
-    defined = {match[1].casefold(): match[2] for match in _DEFINITION.finditer(text)}
-    for match in _IMAGE_INLINE.finditer(text):
-        yield match[1], True
-    for match in _IMAGE_REFERENCE.finditer(text):
-        target = defined.get((match[2] or match[1]).casefold())
-        if target:
-            yield target, True
-    for match in _FETCHING.finditer(text):
+def _targets(text: str, parts: list[str]) -> Iterator[tuple[str, bool]]:
+    """Yield every target with whether it loads by itself; ``parts`` are the stretches that can hold a bare one."""
+    if "![" in text:
+        yield from ((target, True) for target in _pictures(text))
+    for match in _at_signs(_FETCHING, text, _FETCHING_SIGN, _may_fetch):
         if target := _as_fetched(match[1]):
             yield target, True
-    for match in URL.finditer(dense):
+    for match in URL.finditer("\n".join(part for part in parts if "//" in part or "www." in part.lower())):
         yield match[0], False
-    for match in _SCHEME.finditer(text):
+    for match in _at_signs(_SCHEME, text, _COLON, _may_be_scheme):
         yield _as_fetched(match[0]) or match[0], False
-    for match in _BARE_HOST.finditer(dense):
+    for match in _BARE_HOST.finditer("\n".join(part for part in parts if any(dot in part[:-1] for dot in _DOTS))):
         host, slash, _ = match[0].partition("/")
         # "notes.md" is a file; "k4711.example.md" has a label too many to be one
         if slash or "?" in host or host.count(".") > 1 or host.rpartition(".")[2].lower() not in FILE_ENDINGS:
             yield match[0], False
+
+
+def _pictures(text: str) -> Iterator[str]:
+    defined = {match[1].casefold(): match[2] for match in _DEFINITION.finditer(text)}
+    for match in _IMAGE_INLINE.finditer(text):
+        yield match[1]
+    for match in _IMAGE_REFERENCE.finditer(text):
+        if target := defined.get((match[2] or match[1]).casefold()):
+            yield target
+
+
+def _at_signs(
+    pattern: re.Pattern[str], text: str, sign: re.Pattern[str], may_match: Callable[[str, str], bool]
+) -> Iterator[re.Match[str]]:
+    """Yield the matches of ``pattern``, none of which is without a ``sign``, looking only where one can begin.
+
+    A match begins at its first sign, or with the word right before it and blanks; ``may_match`` is asked of what stands
+    before and behind, and has to say yes wherever the pattern may match.
+    """
+    end = 0
+    for found in sign.finditer(text):
+        place = found.start()
+        if place < end:
+            continue
+        start = place
+        while start > end and text[start - 1].isspace():
+            start -= 1
+        start = max(end, start - _LONGEST)
+        if not may_match(text[start:place].rstrip().lower(), text[place : place + _LONGEST].lower()):
+            continue
+        match = next(filter(None, (pattern.match(text, first) for first in range(start, place + 1))), None)
+        if match is not None:
+            yield match
+            end = match.end()
+
+
+def _may_fetch(before: str, behind: str) -> bool:
+    if behind[0] in "=(":
+        return before.endswith(_ATTRIBUTE_NAMES if behind[0] == "=" else "url") or not before.isascii()
+    return behind.startswith(("<image", "<link", "<use", "<base", "@import")) or not behind[:7].isascii()
+
+
+def _may_be_scheme(before: str, _: str) -> bool:
+    return before.endswith(_SCHEME_NAMES) or "ms-" in before or not before.isascii()
 
 
 def _as_fetched(target: str) -> str | None:

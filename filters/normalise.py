@@ -7,6 +7,7 @@ match can always be shown where it really stands.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from array import array
 from collections.abc import Sequence
@@ -49,6 +50,15 @@ def is_invisible(char: str) -> bool:
     if any(low <= code <= high for low, high in _IGNORABLE_RANGES):
         return True
     return unicodedata.category(char) in {"Cf", "Cc", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+_PLAIN: Final = r"\t\n\r\x20-\x5f\x61-\x7e"  # ASCII that nothing but lower-casing changes
+_NOT_PLAIN: Final = re.compile(f"([^{_PLAIN}]+)")
+
+
+def has_invisible(text: str) -> bool:
+    """Say whether ``text`` holds a character that leaves no mark on a screen."""
+    return not (text.isascii() and text.isprintable()) and any(map(is_invisible, set(text)))
 
 
 def visible(text: str) -> str:
@@ -100,7 +110,12 @@ def normalise(text: str) -> Normalised:
 
 def normal_text(text: str) -> str:
     """Return the comparable form of ``text`` alone, where nobody asks for the way back."""
-    return text.lower() if text.isascii() else text.translate(_TABLE)
+    if text.isascii():
+        return text.lower()
+    parts = _NOT_PLAIN.split(text)
+    parts[::2] = [part.lower() for part in parts[::2]]
+    parts[1::2] = [part.translate(_TABLE) for part in parts[1::2]]
+    return "".join(parts)
 
 
 @lru_cache(maxsize=_REMEMBERED)

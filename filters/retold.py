@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from itertools import pairwise
+from functools import lru_cache
+from itertools import islice, pairwise
 from typing import Final
 
 MAX_PRONOUNS: Final = 4
@@ -39,6 +40,11 @@ _PRONOUNS: Final = tuple(
     )
 )
 """Pronouns that may take each other's place: another person, and the same part of the sentence."""
+_GROUPS: Final = {
+    pronoun: frozenset(number for number, group in enumerate(_PRONOUNS) if pronoun in group)
+    for pronoun in frozenset().union(*_PRONOUNS)
+}
+_NONE: Final = frozenset[int]()
 _PLACEHOLDERS: Final = frozenset("bcdefghjklmnopqrstuvwxyz")
 """Letters that stand for something else; "a" and "i" are words."""
 
@@ -53,36 +59,49 @@ def is_retold(value: str, said: str) -> bool:
     become a number of at most three digits, the same one wherever it stands. 4. Between words stand the user's own
     signs or one plain blank; a few plain signs, line breaks among them, may differ.
     """
-    wanted, tail = _words(value)
-    spoken, _ = _words(said)
+    spoken = _spoken(said)
+    wanted, tail = _words(value, min(MAX_WORDS, len(spoken)))
     if not wanted or len(wanted) > MAX_WORDS or not _is_plain(tail):
         return False
     last = len(spoken) - len(wanted)
     return any(_is_told(wanted, tail, spoken[start : start + len(wanted) + 1]) for start in range(last + 1))
 
 
-def _words(text: str) -> tuple[list[_Word], str]:
-    """Return the words of ``text`` with the signs before each, and the signs behind the last."""
+@lru_cache(maxsize=16)
+def _spoken(said: str) -> Sequence[_Word]:
+    """Return the words of the user; every value of a call is held against the same ones."""
+    return tuple(_words(said, len(said))[0])
+
+
+def _words(text: str, most: int) -> tuple[list[_Word], str]:
+    """Return the words of ``text`` with the signs before each, and the signs behind the last.
+
+    One more than ``most`` are enough to see that there are too many.
+    """
     plain = unicodedata.normalize("NFC", text)
     found, end = list[_Word](), 0
-    for match in _WORD.finditer(plain):
+    for match in islice(_WORD.finditer(plain), most + 1):
         found.append((match[0], plain[end : match.start()]))
         end = match.end()
     return found, plain[end:]
 
 
 def _is_told(wanted: Sequence[_Word], tail: str, spoken: Sequence[_Word]) -> bool:
-    behind = spoken[len(wanted)][1] if len(spoken) > len(wanted) else ""
-    pronouns, signs, filled = 0, _difference(tail, behind) if tail else 0, dict[str, str]()
+    pronouns, signs, filled = 0, 0, dict[str, str]()
     for place, ((new, before), (old, between)) in enumerate(zip(wanted, spoken, strict=False)):
-        first = place == 0 or bool(_ENDS.search(before))
-        signs += _difference(before, between if place else "")
-        if new == old or (first and new[1:] == old[1:] and new[:1].lower() == old[:1].lower()):
+        if before or place:
+            signs += _difference(before, between if place else "")
+        if new == old:
             continue
-        if any({new.lower(), old.lower()} <= group for group in _PRONOUNS) and _is_usual(new, first=first):
+        first = place == 0 or bool(_ENDS.search(before))
+        if first and new[1:] == old[1:] and new[:1].lower() == old[:1].lower():
+            continue
+        if _GROUPS.get(new.lower(), _NONE) & _GROUPS.get(old.lower(), _NONE) and _is_usual(new, first=first):
             pronouns += 1
         elif not (old in _PLACEHOLDERS and _is_small(new) and filled.setdefault(old, new) == new):
             return False
+    if tail:
+        signs += _difference(tail, spoken[len(wanted)][1] if len(spoken) > len(wanted) else "")
     same = len(wanted) - pronouns - len(filled)
     bounded = pronouns <= MAX_PRONOUNS and len(filled) <= MAX_NUMBERS and signs <= MAX_SIGNS
     return bounded and same >= min(2, len(wanted))

@@ -20,6 +20,7 @@ _REACHING: Final = frozenset({"email", "url", "host", "path"})
 _STOPS: Final = frozenset(" \t\n\r'\"<>(),;\u00b7")
 _FULL_WIDTH: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3002: "."}
 """Full-width signs of an East Asian keyboard: what people type there is plain ASCII to them."""
+_WIDE: Final = re.compile("[\uff01-\uff5e\u3002]").search
 _QUOTES: Final = str.maketrans(FOLD)
 _GROUPED: Final = frozenset({"account", "phone", "number"})
 """Kinds written in groups of digits: one group of several is another value."""
@@ -35,22 +36,25 @@ def is_same(text: Normalised, start: int, end: int, value: str, kind: str) -> bo
     """
     family = kind.partition(":")[0]
     whole = not start and end == len(text.text)
-    said = text.source(start, end).translate(_FULL_WIDTH)
+    said = _half(text.source(start, end))
     if family in {"channel", "user"}:
         value = value.lstrip("#@")
     wanted = canonical(family, value) if family not in PLAIN else None
     if wanted is None:
         part = _is_part(text.text, start, end)
         start, end = _with_signs(text.text, start, end, value)
-        said = text.source(start, end).translate(_FULL_WIDTH)
+        said = _half(text.source(start, end))
         part = part or _is_part(text.text, start, end)
-        return (whole or not part) and _letters(said) == _letters(value)
+        return (whole or not part) and (said == value or _letters(said) == _letters(value))
     if family in _REACHING and not whole:
-        said = text.source(*_reach(text.text, start, end)).translate(_FULL_WIDTH)
+        said = _half(text.source(*_reach(text.text, start, end)))
         if family == "url" and "//" not in said:
             wanted = wanted.removeprefix("http:")  # who leaves the scheme out means either
-        forms = {said, said.rstrip(TRAILING), unglued(said.rstrip(TRAILING)) or said}
-        return wanted in {canonical(family, form) for form in forms}
+        bare = said.rstrip(TRAILING)
+        if wanted in {canonical(family, form) for form in {said, bare}}:
+            return True
+        open_end = unglued(bare)
+        return open_end is not None and wanted == canonical(family, open_end)
     found = spoken_number(said) if family == "number" else canonical(family, said)
     torn = family in _GROUPED and (
         _ENDS_IN_DIGITS.search(text.text, max(0, start - 20), start)
@@ -58,6 +62,10 @@ def is_same(text: Normalised, start: int, end: int, value: str, kind: str) -> bo
         or MULTIPLIER.match(text.text, end)
     )
     return found == wanted and not torn and (whole or not _is_part(text.text, start, end))
+
+
+def _half(text: str) -> str:
+    return text.translate(_FULL_WIDTH) if _WIDE(text) else text
 
 
 def _with_signs(text: str, start: int, end: int, value: str) -> tuple[int, int]:
