@@ -40,7 +40,7 @@ class AttributionIndex:
 
     def __init__(self) -> None:
         self.fields: list[Field] = []
-        self._places: dict[_Rank, Places] = {}
+        self._places: dict[_Rank, Places] = {}  # best rank first
         self._trusted: set[str] = set()
         self._records: dict[str, list[Field]] = defaultdict(list)
         self._listings: dict[str, list[str]] = defaultdict(list)
@@ -200,10 +200,9 @@ class AttributionIndex:
         wanted = Wanted.of(value, kind)
         decoded = [Wanted.of(view, kind) for view in decoded_views(value)]
         found: list[Origin] = []
-        for rank in sorted(self._places):
+        for places in self._places.values():
             if len(found) >= MAX_ORIGINS:
                 break
-            places = self._places[rank]
             best = places.best(wanted, decoded, MAX_ORIGINS - len(found))
             found += (self._origin(match, place, places.text(place.field), kind) for match, place in best)
         return Attribution(value, kind, tuple(found))
@@ -230,7 +229,10 @@ class AttributionIndex:
         self._remember(hidden, analyse(decoded))
 
     def _remember(self, field: Field, analysis: Analysis) -> Places:
-        places = self._places.setdefault((-field.authority, -field.trust), Places())
+        rank = -field.authority, -field.trust
+        if (places := self._places.get(rank)) is None:
+            places = self._places[rank] = Places()
+            self._places = dict(sorted(self._places.items(), key=lambda item: item[0]))
         places.add_text(len(self.fields), analysis)
         self._answers.clear()
         self.fields.append(field)

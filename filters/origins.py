@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import Final
 
 from checkvalve.filters.labels import NOBODY, Authority, Readers, Trust
 from checkvalve.filters.mentions import Mention
@@ -21,6 +22,9 @@ class MatchKind(enum.StrEnum):
     NORMALISED = "normalised"
     DERIVED = "derived"
     NONE = "none"
+
+
+_TRUST_NAMES: Final = {trust: trust.name.lower() for trust in Trust}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +103,8 @@ class Origin:
         return {
             "source": f"{self.field.source}#{self.field.path}" if self.field.path else self.field.source,
             "span": list(self.span),
-            "match": str(self.match),
-            "trust": self.field.trust.name.lower(),
+            "match": self.match.value,
+            "trust": _TRUST_NAMES[self.field.trust],
         }
 
 

@@ -27,6 +27,8 @@ the same rank could only repeat it."""
 MAX_TRIED: Final = 4_096
 """Places of its rarest word at which a row of common words is tried. Whole values are found by their form, so what this
 can miss is a mention in a long text, and a place that is not found trusts nothing."""
+_LONG: Final = 16
+"""Words of a row from which on it is compared as a text, once the words around its rarest one fit."""
 _BITS: Final = 32
 _MASK: Final = (1 << _BITS) - 1
 _ORDER: Final = {match: position for position, match in enumerate(MatchKind)}
@@ -46,12 +48,13 @@ Found = tuple[MatchKind, Place]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A value that is looked for: its canonical forms, and its words."""
+    """A value that is looked for: its canonical forms, and its words, each of them once in ``unique``."""
 
     value: str
     kind: str
     forms: tuple[tuple[str, str], ...]
     words: list[str]
+    unique: dict[str, None]
 
     @classmethod
     def of(cls, value: str, kind: str) -> Wanted:
@@ -61,12 +64,8 @@ class Wanted:
         text = " ".join(normal.split())
         special = None if family in PLAIN else canonical(family, value)
         forms = (("text", text),) if text else ()
-        return cls(
-            value,
-            kind,
-            (*forms, (family, special)) if special else forms,
-            split(normal),
-        )
+        said = split(normal)
+        return cls(value, kind, (*forms, (family, special)) if special else forms, said, dict.fromkeys(said))
 
 
 class Places:
@@ -106,6 +105,8 @@ class Places:
 
         What is found by one of its ``decoded`` forms never counts as the value itself.
         """
+        if not decoded and not self._may_hold(wanted):
+            return []
         hits: dict[tuple[int, int, int], Found] = {}
         for whole, hunt in ((True, self._find(wanted)), (False, self._phrase(wanted))):
             enough = 0
@@ -139,6 +140,13 @@ class Places:
         else:
             found.append(packed)
 
+    def _may_hold(self, wanted: Wanted) -> bool:
+        """Say whether one of the forms of a value is known, or each of its words."""
+        for kind, form in wanted.forms:
+            if kind in self._forms and form in self._forms[kind]:
+                return True
+        return bool(wanted.unique) and all(map(self._words.__contains__, wanted.unique))
+
     def _find(self, wanted: Wanted) -> Iterator[Place]:
         """Yield whole fields, lines and addresses that equal a value."""
         for kind, form in wanted.forms:
@@ -152,27 +160,36 @@ class Places:
     def _phrase(self, wanted: Wanted) -> Iterator[Place]:
         """Yield where the words of a value stand in a row."""
         length = len(wanted.words) - 1
-        for place in self._rows(wanted.words):
+        for place in self._rows(wanted):
             starts = self._texts[place >> _BITS][1]
             first = place & _MASK
             yield Place(place >> _BITS, starts[first], starts[first + length] + len(wanted.words[-1]), whole=False)
 
-    def _rows(self, wanted: Sequence[str]) -> Iterator[int]:
-        lists = []
-        for word in wanted:
-            if (known := self._words.get(word)) is None:
+    def _rows(self, wanted: Wanted) -> Iterator[int]:
+        get, fewest, rarest = self._words.get, None, ""
+        for word in wanted.unique:
+            if (known := get(word)) is None:
                 return
-            lists.append(known)
-        if not lists:
+            if fewest is None or len(known) < len(fewest):
+                fewest, rarest = known, word
+        if fewest is None:
             return
-        rarest = lists.index(min(lists, key=len))
-        near = (*lists[rarest + 1 :], *reversed(lists[:rarest]))
-        steps = (*range(1, len(lists) - rarest), *range(-1, -rarest - 1, -1))
-        for place in lists[rarest][:MAX_TRIED]:
-            if place & _MASK >= rarest and all(
-                _holds(known, place + step) for known, step in zip(near, steps, strict=True)
-            ):
-                yield place - rarest
+        said, first = wanted.words, wanted.words.index(rarest)
+        steps = (*range(1, len(said) - first), *range(-1, -first - 1, -1))
+        near = [(self._words[said[first + step]], step) for step in steps[:_LONG]]
+        for place in fewest[:MAX_TRIED]:
+            if place & _MASK < first or not _hold(near, place):
+                continue
+            if len(steps) <= _LONG or self._reads(place - first, said):
+                yield place - first
+
+    def _reads(self, place: int, said: list[str]) -> bool:
+        """Say whether the words from a place on are those that were said."""
+        normal, starts = self._texts[place >> _BITS]
+        first, behind = place & _MASK, (place & _MASK) + len(said)
+        if behind > len(starts):
+            return False
+        return split(normal.text[starts[first] : starts[behind] if behind < len(starts) else None]) == said
 
     def _match(self, place: Place, wanted: Wanted) -> MatchKind:
         text = self.text(place.field)
@@ -181,9 +198,13 @@ class Places:
         return MatchKind.EXACT if text.source(place.start, place.end) == wanted.value else MatchKind.NORMALISED
 
 
-def _holds(places: array[int], place: int) -> bool:
-    position = bisect_left(places, place)
-    return position < len(places) and places[position] == place
+def _hold(near: Sequence[tuple[array[int], int]], place: int) -> bool:
+    """Say whether each of the lists holds the place so many steps from ``place``."""
+    for places, step in near:
+        position = bisect_left(places, place + step)
+        if position == len(places) or places[position] != place + step:
+            return False
+    return True
 
 
 def _keep(hits: dict[tuple[int, int, int], Found], match: MatchKind, place: Place) -> None:
