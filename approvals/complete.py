@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Final
 
 from checkvalve.approvals.attributed import AttributedLeaf, in_field
@@ -70,7 +70,7 @@ def _said_as(item: AttributedLeaf, said: str, index: AttributionIndex) -> list[s
         return [str(item.leaf.value)]
     records = {origin.field.record for origin in item.attribution.origins if in_field(origin, item.spec)}
     fields = (field for record in sorted(records) for field in index.record_fields(record))
-    return list({field.text for field in fields if field.names_record and field.text.casefold() in said})[:1]
+    return list(islice((field.text for field in fields if field.names_record and field.text.casefold() in said), 1))
 
 
 def _has_others(item: AttributedLeaf, text: str, said: str) -> bool:

@@ -15,7 +15,7 @@ executor, with a grant for exactly this digest.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -206,13 +206,7 @@ def _attributed(request: ActionRequest, spec: ToolSpec, context: DecisionContext
     """Attribute every leaf; in the profile ``contacts`` the people the user knows may be targets, too."""
     index = context.index
     given = context.endorsements, bind(context.mandates, request, spec, index, context.reads), context.references
-    people = (*context.manifest.principal.contacts, *context.contacts)
-    listed = {(kind, canonical(kind, name) or normalise(name).text) for name in people for kind in PEOPLE}
-
-    def knows(value: str, kind: str) -> bool:
-        return (kind, canonical(kind, value) or normalise(value).text) in listed or index.is_contact(value, kind)
-
-    known = knows if context.profile == "contacts" else None
+    known = _known_people(context) if context.profile == "contacts" else None
     leaves = list(attribute_leaves(request, spec, index, *given, knows=known))
     return [
         replace(item, sufficient=True, covered_by="refund")
@@ -220,6 +214,18 @@ def _attributed(request: ActionRequest, spec: ToolSpec, context: DecisionContext
         else item
         for item in leaves
     ]
+
+
+def _known_people(context: DecisionContext) -> Callable[[str, str], bool]:
+    """Return the question whether a value of a kind is a person whom the user knows."""
+    people = (*context.manifest.principal.contacts, *context.contacts)
+    listed = {(kind, canonical(kind, name) or normalise(name).text) for name in people for kind in PEOPLE}
+    is_contact = context.index.is_contact
+
+    def knows(value: str, kind: str) -> bool:
+        return (kind, canonical(kind, value) or normalise(value).text) in listed or is_contact(value, kind)
+
+    return knows
 
 
 def _put_in(request: ActionRequest, context: DecisionContext) -> dict[str, list[Field]]:

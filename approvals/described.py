@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from itertools import product
-from typing import Final
+from typing import Final, TypeAlias
 
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field
 from checkvalve.approvals.toolspec import Effect, Role, ToolSpec
@@ -52,7 +53,11 @@ _SUPERLATIVES: Final[dict[str, tuple[tuple[str, ...], Callable[..., str | Decima
 }
 
 
-def is_extreme(record: str, index: AttributionIndex, verbs: Sequence[str]) -> bool:
+Measured: TypeAlias = dict[tuple[str, tuple[str, ...]], dict[tuple[str, ...], Decimal | str | None]]
+"""The measures of whole listings, by their first record and what is measured: one decision asks for each many times."""
+
+
+def is_extreme(record: str, index: AttributionIndex, verbs: Sequence[str], measured: Measured | None = None) -> bool:
     """Say whether ``record`` is the one that the user's superlative picks out of its listing.
 
     1. Exactly one clause with a superlative asks for this effect, or says "it" after one. 2. The tool was called
@@ -63,18 +68,37 @@ def is_extreme(record: str, index: AttributionIndex, verbs: Sequence[str]) -> bo
     if not index.is_listed_whole(record):
         return False
     text = index.user_text()
-    said = {word for word, *_ in tokens(text) if word in _SUPERLATIVES}
-    asking = list(asking_clauses(text, verbs))
-    asked = any(said & {word for word, *_ in tokens(clause)} or refers_back(clause, verbs) for clause in asking)
-    if len(said) != 1 or not asked or _negates(text, said):
+    if (said := _superlative(text, tuple(verbs))) is None:
         return False
-    names, pick = _SUPERLATIVES[said.pop()]
-    listed = {identity(name, index): _measure(index.record_fields(name), names) for name in index.siblings(record)}
+    names, pick = _SUPERLATIVES[said]
+    listed = _measures(record, index, names, {} if measured is None else measured)
     values = [value for value in listed.values() if value is not None]
     if len(values) != len(listed) or len(listed) < 2 or len({type(value) for value in values}) != 1:  # noqa: PLR2004
         return False
     extreme = pick(values)
     return listed.get(identity(record, index)) == extreme and values.count(extreme) == 1
+
+
+@lru_cache(maxsize=64)
+def _superlative(text: str, verbs: tuple[str, ...]) -> str | None:
+    """Return the only superlative of the user's words, where a clause with it asks, and nothing negates it."""
+    said = {word for word, *_ in tokens(text) if word in _SUPERLATIVES}
+    if len(said) != 1 or _negates(text, said):
+        return None
+    asking = asking_clauses(text, verbs)
+    asked = any(said & {word for word, *_ in tokens(clause)} or refers_back(clause, verbs) for clause in asking)
+    return said.pop() if asked else None
+
+
+def _measures(
+    record: str, index: AttributionIndex, names: tuple[str, ...], measured: Measured
+) -> dict[tuple[str, ...], Decimal | str | None]:
+    """Return the measure of every record that was listed in the same place as ``record``, by what makes it itself."""
+    listing = index.siblings(record)
+    about = (listing[0] if listing else record), names
+    if about not in measured:
+        measured[about] = {identity(name, index): _measure(index.record_fields(name), names) for name in listing}
+    return measured[about]
 
 
 def _negates(text: str, said: set[str]) -> bool:

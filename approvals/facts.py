@@ -6,19 +6,16 @@ arguments; a fact that cannot be established takes its strict value.
 
 from __future__ import annotations
 
-import posixpath
-import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
 from typing import Final
-from urllib.parse import unquote
 
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field
 from checkvalve.approvals.complete import crossed, left_out
 from checkvalve.approvals.described import is_booked, is_computed
 from checkvalve.approvals.flow import OWNER, foreign_links, is_composed, is_outgoing, may_flow, resolve_readers
-from checkvalve.approvals.named import is_chosen, is_final
+from checkvalve.approvals.guarded import is_guarded
+from checkvalve.approvals.named import Chosen, is_final
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec, WritableBy
 from checkvalve.filters.asking import asks_for, describes
 from checkvalve.filters.index import AttributionIndex
@@ -33,8 +30,6 @@ where the user's words describe a destination. (``mandates`` and ``drafted`` are
 
 _PICKS: Final = frozenset({Effect.DELETE, Effect.PAY, Effect.SEND, Effect.CONFIGURE})
 """Effects that pick a record for good, or show it to somebody: the user has to have chosen it."""
-_PROCESS_PATH: Final = re.compile(r"/proc/[^/]+/(?:root|cwd|fd|task)|/dev/fd")
-_MAX_DECODINGS: Final = 3
 _ROLES: Final = {
     Role.TARGET: "targets_ok",
     Role.SELECTOR: "selectors_ok",
@@ -83,12 +78,12 @@ def compute(  # noqa: PLR0913 - each fact names what it needs
     written: Collection[str] = (),
 ) -> dict[str, bool | str]:
     """Return the Cedar context for one call. Every ``*_ok`` fact is true only when it was positively established."""
-    said = index.user_text()
+    said, chosen = index.user_text(), Chosen(index, spec)
     found = list(foreign_links(leaves, spec, index, manifest.principal))
     outgoing = is_outgoing(spec, leaves)
     answering = spec.name == "answer"
     facts: dict[str, bool | str] = {name: _role_ok(leaves, role) for role, name in _ROLES.items()}
-    facts["targets_ok"] = facts["targets_ok"] and _has_target(spec, leaves) and _fit_words(spec, leaves, index)
+    facts["targets_ok"] = facts["targets_ok"] and _has_target(spec, leaves) and _fit_words(spec, leaves, said, chosen)
     facts["amounts_ok"] = all(_amount_ok(item, spec, leaves, index) for item in leaves)
     missed = {role for role in _ROLES if left_out(spec, leaves, role)} | crossed(spec, leaves, index)
     facts |= {name: facts[name] and role not in missed for role, name in _ROLES.items()}
@@ -99,8 +94,10 @@ def compute(  # noqa: PLR0913 - each fact names what it needs
         "asked": asks_for(said, asking_words(spec), spec.about) or any(item.delegated for item in leaves),
         "repeated": repeated and spec.effect not in {Effect.READ, Effect.WRITE, Effect.REMEMBER},
         "anchored": _is_anchored(leaves),
-        "record_named": spec.effect not in _PICKS or all(_record_named(item, index, spec) for item in leaves),
-        "readers_ok": answering or not outgoing or may_flow(leaves, spec, index, manifest.principal, put_in),
+        "record_named": spec.effect not in _PICKS or all(_record_named(item, spec, chosen) for item in leaves),
+        "readers_ok": answering
+        or not outgoing
+        or may_flow(leaves, spec, index, manifest.principal, put_in, chosen=chosen),
         "links_ok": not outgoing or answering or not found,
         "fetches_ok": not any(link.auto_fetch for link in found),
         "composed_link": answering and any(is_composed(link, index, written) for link in found),
@@ -137,15 +134,15 @@ def _has_target(spec: ToolSpec, leaves: Sequence[AttributedLeaf]) -> bool:
     return named or (bool(spec.args) and not needed)
 
 
-def _fit_words(spec: ToolSpec, leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
+def _fit_words(spec: ToolSpec, leaves: Sequence[AttributedLeaf], said: str, chosen: Chosen) -> bool:
     """Say whether each destination was chosen by the user, or the user's words describe one instead of naming it.
 
     "Tell Ann" must not let a model write to somebody else who happens to stand in a trusted list.
     """
     targets = [item for item in leaves if item.spec.role is Role.TARGET]
-    if spec.effect is Effect.READ or all(item.covered_by or is_chosen(item, index, spec) for item in targets):
+    if spec.effect is Effect.READ or all(item.covered_by or chosen(item) for item in targets):
         return True
-    return describes(index.user_text(), asking_words(spec))
+    return describes(said, asking_words(spec))
 
 
 def _is_anchored(leaves: Sequence[AttributedLeaf]) -> bool:
@@ -168,13 +165,13 @@ def _is_foreign(item: AttributedLeaf) -> bool:
     )
 
 
-def _record_named(item: AttributedLeaf, index: AttributionIndex, spec: ToolSpec) -> bool:
+def _record_named(item: AttributedLeaf, spec: ToolSpec, chosen: Chosen) -> bool:
     """Say whether the user chose the record that a destructive call picks."""
     if item.spec.role not in {Role.SELECTOR, Role.TARGET} or item.covered_by:
         return True
     if item.spec.role is Role.TARGET and not is_final(spec):
         return True  # judged with the words that describe it, see _fit_words
-    return is_chosen(item, index, spec)
+    return chosen(item)
 
 
 def _lineage_ok(leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
@@ -206,43 +203,6 @@ def _egress_ok(spec: ToolSpec, leaves: Sequence[AttributedLeaf]) -> bool:
 
 
 def _is_protected(item: AttributedLeaf, protected: Sequence[str]) -> bool:
-    """Say whether a value points into what no tool may touch: by canonical path, at any depth, or by host.
-
-    Every word of a command counts, and so does every form of a path: ``~``, ``..``, ``//`` and percent-encoding.
-    """
+    """Say whether a value that is no content points into what no tool may touch, see :func:`is_guarded`."""
     value = item.leaf.value
-    if not isinstance(value, str) or item.spec.role is Role.CONTENT or not protected:
-        return False
-    pieces = {value, *re.split(r"[\s=:,;'\"<>|&()]+", value)}
-    return any(_covers(guard, piece) for guard in protected for piece in pieces if piece)
-
-
-def _covers(guard: str, piece: str) -> bool:
-    if "/" not in guard and "." in guard:
-        return url_host(piece) == guard.casefold()
-    form, wanted = _clean_path(piece), _clean_path(guard)
-    if _PROCESS_PATH.match(form):
-        return True  # a door to every file by another name
-    tail = re.sub(r"^~[^/]*", "", wanted)
-    if not form.startswith("/"):
-        # Where it starts is not known here, so its end decides: "../../etc/agent" may well be "/etc/agent".
-        detour = form.startswith("../")
-        form = "/" + re.sub(r"^(?:\.\./|~[^/]*/)+", "", f"{form}/").rstrip("/")
-        if detour and wanted.startswith("~/"):
-            return f"{tail}/" in f"{form}/"  # out of one home and into another one by its name
-        return f"{form}/".startswith(f"{tail}/")
-    if wanted.startswith("~/"):
-        return f"{tail}/" in f"{form}/"
-    return form == wanted or form.startswith(wanted.rstrip("/") + "/")
-
-
-@lru_cache(maxsize=1024)
-def _clean_path(text: str) -> str:
-    form = text
-    for _ in range(_MAX_DECODINGS):
-        form = unquote(form)
-    form = canonical("path", form) or ""
-    form = re.sub(r"^file:(?:/{3,}|//?(?:localhost/)?)", "/", form)
-    form = re.sub(r"^\$\{?home\}?", "~", form)
-    # Some file systems do not tell cases apart, so case is folded by the canonical form.
-    return posixpath.normpath(form) if form else ""
+    return isinstance(value, str) and item.spec.role is not Role.CONTENT and is_guarded(value, protected)

@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field, said_so
-from checkvalve.approvals.named import is_chosen
+from checkvalve.approvals.named import Chosen
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Principal, Role, ToolSpec
 from checkvalve.filters.asking import asking_clauses
 from checkvalve.filters.index import DECODED, AttributionIndex
@@ -60,6 +60,8 @@ def may_flow(
     index: AttributionIndex,
     principal: Principal,
     put_in: Mapping[str, Sequence[Field]] | None = None,
+    *,
+    chosen: Chosen,
 ) -> bool:
     """Say whether the content of a call may go to its targets.
 
@@ -79,7 +81,7 @@ def may_flow(
     said = index.user_words()
     targets = [item for item in leaves if item.spec.role is Role.TARGET]
     if mixture.public or all(
-        _is_users(item, said) or _is_closed(item, tool) or _is_mandated(item, targets, index, tool) for item in content
+        _is_users(item, said) or _is_closed(item, tool) or _is_mandated(item, targets, chosen) for item in content
     ):
         return True
     if not targets:
@@ -87,19 +89,17 @@ def may_flow(
         return bool(declared) and all(argument.optional for argument in declared)
     if all(_reads(mixture, item, principal) for item in targets):
         return True
-    if not all(is_chosen(item, index, tool) for item in targets):
+    if not all(chosen(item) for item in targets):
         return False
     restricted = index.restricted_fields() if read is None else read
     return not any(_is_secret(field) and not _named(field, index, tool) for field in restricted)
 
 
-def _is_mandated(
-    item: AttributedLeaf, targets: Sequence[AttributedLeaf], index: AttributionIndex, tool: ToolSpec
-) -> bool:
+def _is_mandated(item: AttributedLeaf, targets: Sequence[AttributedLeaf], chosen: Chosen) -> bool:
     """Say whether what stands in the source of a mandate goes only where that very mandate, or the user, lets it go."""
     given = {use.id for use in item.uses if use.kind == "mandate"}
     return bool(given and targets) and all(
-        given & {use.id for use in target.uses} or is_chosen(target, index, tool) for target in targets
+        given & {use.id for use in target.uses} or chosen(target) for target in targets
     )
 
 

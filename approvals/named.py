@@ -5,8 +5,10 @@ Guarantees: pure; a name that two records share names neither of them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field, said_so
-from checkvalve.approvals.described import identity, is_extreme
+from checkvalve.approvals.described import Measured, identity, is_extreme
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
 from checkvalve.filters.aiming import leads_to
 from checkvalve.filters.asking import asking_clauses, refers_back
@@ -17,7 +19,25 @@ from checkvalve.filters.values import canonical
 from checkvalve.filters.words import names_in, spoken_name
 
 
-def is_chosen(item: AttributedLeaf, index: AttributionIndex, tool: ToolSpec) -> bool:
+class Chosen:
+    """Which values of one call the user chose. Each is worked out once, when it is asked for first.
+
+    It belongs to one decision, which holds the values as long as this.
+    """
+
+    def __init__(self, index: AttributionIndex, tool: ToolSpec) -> None:
+        self._index, self._tool = index, tool
+        self._known: dict[int, bool] = {}
+        self._measured: Measured = {}
+
+    def __call__(self, item: AttributedLeaf) -> bool:
+        """Say whether the user chose this value, see :func:`is_chosen`."""
+        if (known := self._known.get(id(item))) is None:
+            known = self._known[id(item)] = is_chosen(item, self._index, self._tool, self._measured)
+        return known
+
+
+def is_chosen(item: AttributedLeaf, index: AttributionIndex, tool: ToolSpec, measured: Measured | None = None) -> bool:
     """Say whether the user chose this value: named it, or named the record that it is a trusted field of.
 
     A record picked from a list by anything else could have been picked by the attacker.
@@ -28,7 +48,7 @@ def is_chosen(item: AttributedLeaf, index: AttributionIndex, tool: ToolSpec) -> 
     if records and item.spec.kind == "email" and _is_called(item, index, tool):
         return True
     return any(
-        _is_named(record, item.spec.role, index, tool) or is_extreme(record, index, asking_words(tool))
+        _is_named(record, item.spec.role, index, tool) or is_extreme(record, index, asking_words(tool), measured)
         for record in records
     )
 
@@ -75,10 +95,15 @@ def _is_named(record: str, role: Role, index: AttributionIndex, tool: ToolSpec) 
         others = (
             other for other in index.named_alike(field.text) if role is not Role.TARGET or other.trust >= Trust.VERIFIED
         )
-        alike = {identity(other.record, index) for other in others}
-        if len(alike) == 1:
+        if _are_one(others, index):
             return True
     return False
+
+
+def _are_one(fields: Iterator[Field], index: AttributionIndex) -> bool:
+    """Say whether all fields, and at least one, belong to the same record; the first of another one settles it."""
+    first = next((identity(field.record, index) for field in fields), None)
+    return first is not None and all(identity(field.record, index) == first for field in fields)
 
 
 def _is_spoken(field: Field, role: Role, index: AttributionIndex, tool: ToolSpec) -> bool:

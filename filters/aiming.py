@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import pairwise
 
 from checkvalve.filters.asking import DIGITS, STATES, TOWARDS, asking_clauses, describes, refers_back, verbs_in
@@ -100,7 +101,7 @@ def _stands_alone(seen: Mention) -> bool:
 
 
 def _says_pronoun(seen: Mention, text: str, verbs: list[str]) -> bool:
-    found = sentences(mask(text))
+    found = _masked_sentences(text)
     here = next((place for place, sentence in enumerate(found) if mask(seen.sentence).strip() in sentence), None)
     if here is None:
         return False
@@ -114,6 +115,11 @@ def _says_pronoun(seen: Mention, text: str, verbs: list[str]) -> bool:
             if following in PRONOUNS and (word in TOWARDS or stem(word) in wanted):
                 return True
     return False
+
+
+@lru_cache(maxsize=64)
+def _masked_sentences(text: str) -> tuple[str, ...]:
+    return tuple(sentences(mask(text)))
 
 
 def shape(text: str) -> str:
@@ -130,8 +136,14 @@ def shape(text: str) -> str:
 def has_rivals(text: str, said: str) -> bool:
     """Say whether the words ``said`` hold another word of the shape of ``text``: then its clause must ask for it."""
     wanted, mine = shape(text), text.strip(_EDGES).casefold()
-    others = {word.strip(_EDGES).casefold() for word in said.split()}
-    return bool(wanted) and any(word != mine and shape(word) == wanted for word in others)
+    return bool(wanted) and any(word != mine and form == wanted for word, form in _shaped(said))
+
+
+@lru_cache(maxsize=64)
+def _shaped(said: str) -> frozenset[tuple[str, str]]:
+    """Return the words that have a shape, with it: every value of a call is held against those of the same user."""
+    words = {word.strip(_EDGES).casefold() for word in said.split()}
+    return frozenset((word, form) for word in words if (form := shape(word)))
 
 
 def is_introduced(seen: Mention) -> bool:

@@ -51,9 +51,13 @@ def asks_for(text: str, verbs: Iterable[str], nouns: Iterable[str]) -> bool:
 
     An empty list of verbs or nouns asks for nothing special and is fulfilled.
     """
-    stems = {stem(word) for word, *_ in tokens(text)}
     things = {stem(noun.casefold()) for noun in nouns}
-    return (not things or bool(things & stems)) and any(True for _ in asking_clauses(text, verbs))
+    return (not things or bool(things & _stems(text))) and any(True for _ in asking_clauses(text, verbs))
+
+
+@lru_cache(maxsize=64)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word, *_ in tokens(text))
 
 
 def asking_clauses(text: str, verbs: Iterable[str]) -> Iterator[str]:
@@ -96,7 +100,11 @@ def describes(text: str, verbs: Iterable[str]) -> bool:
     "Send it to the client", "invite everyone", "write them", "with the same people as last time": then a destination
     may come from a record, or from what was said before. "Tell Ann all about it" describes nobody.
     """
-    verbs = tuple(verbs)
+    return _describes(text, tuple(verbs))
+
+
+@lru_cache(maxsize=64)
+def _describes(text: str, verbs: tuple[str, ...]) -> bool:
     wanted = [[stem(word) for word, *_ in tokens(verb.casefold())] for verb in verbs]
     for clause in asking_clauses(text, verbs):
         said = [word for word, *_ in tokens(clause)]
