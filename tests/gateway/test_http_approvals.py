@@ -31,6 +31,7 @@ class Desk:
         self.api = api
         queue = api.gateway.queue
         queue.reviewers = Reviewers(queue.store, queue.clock, FAST)
+        self.token = ""
         self.boss = self.bearer("boss")
 
     def bearer(self, name: str) -> dict[str, str]:
@@ -242,11 +243,12 @@ def test_a_long_poll_answers_when_something_changes_and_else_in_time(desk: Desk)
 
 def test_a_long_list_has_pages(desk: Desk) -> None:
     names = {desk.waiting(f"t{number}").id for number in range(5)}
-    found, after = [], ""
-    while after is not None:
+    found, after = list[str](), ""
+    while True:
         answer = desk.get(f"/approvals?limit=2&after={after}").json()
         found += [item["id"] for item in answer["approvals"]]
-        after = answer["next"]
+        if (after := answer["next"]) is None:
+            break
     assert len(found) == 5
     assert set(found) == names
     assert [item["id"] for item in desk.get("/approvals?thread=t3").json()["approvals"]] == [found[3]]
