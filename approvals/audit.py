@@ -16,7 +16,7 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -158,11 +158,14 @@ def head(store: Store) -> Head:
 
 
 def read_events(
-    connection: sa.Connection, *, subject: str = "", after: int = 0, limit: int | None = None
-) -> Iterator[Event]:
-    """Yield events in order, all of them or those about one proposal."""
+    connection: sa.Connection, *, subject: str = "", after: int = 0, upto: int | None = None, limit: int | None = None
+) -> Generator[Event, None, None]:
+    """Yield events in order, all of them or those about one proposal. Who stops early closes the generator."""
     query = sa.select(events).where(events.c.seq > after).order_by(events.c.seq).limit(limit)
+    if upto is not None:
+        query = query.where(events.c.seq <= upto)
     if subject:
         query = query.where(events.c.subject == subject)
-    for row in connection.execute(query, execution_options={"yield_per": 1_000}).mappings():
-        yield Event(**row)
+    with connection.execute(query, execution_options={"yield_per": 1_000}) as rows:
+        for row in rows.mappings():
+            yield Event(**row)

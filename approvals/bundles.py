@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -96,13 +96,12 @@ def write_bundle(connection: sa.Connection, out: TextIO) -> int:
     told = rotations_in(Event(**row) for row in connection.execute(query).mappings())
     rotations: list[JSON] = [rotation.to_json() for rotation in told]
     _put(out, {"format": FORMAT, "checkpoint": text, "rotations": rotations})
-    for event in read_events(connection):
-        if event.seq > size:
-            break
-        for gone in range(seq + 1, event.seq):
-            _put(out, {"seq": gone, "leaf": tiles.leaf(gone - 1).hex()})
-        _put(out, event_line(event))
-        seq = event.seq
+    with closing(read_events(connection, upto=size)) as found:
+        for event in found:
+            for gone in range(seq + 1, event.seq):
+                _put(out, {"seq": gone, "leaf": tiles.leaf(gone - 1).hex()})
+            _put(out, event_line(event))
+            seq = event.seq
     return size
 
 
@@ -157,18 +156,30 @@ def read_bundle(file: Path) -> Bundle:
         LogError: it is none.
     """
     try:
-        first, *rest = file.read_bytes().decode().split("\n")
+        return parse_bundle(file.read_bytes())
+    except OSError as error:
+        raise LogError(f"{file} cannot be read: {error.strerror}", remedy="check the path") from error
+    except ValueError as error:
+        raise LogError(f"{file} is no exported log", remedy="make one: checkvalve audit export FILE") from error
+
+
+def parse_bundle(data: bytes) -> Bundle:
+    """Return the bundle in some bytes. A line that is no event is kept as one that is wrong, not refused.
+
+    Raises:
+        ValueError: the first line is not that of a bundle.
+    """
+    first, *rest = data.decode("utf-8", "surrogateescape").split("\n")
+    try:
         head = json.loads(first)
         if set(head) != _HEAD_FIELDS or head["format"] != FORMAT or _spelled(head) != first:
             raise ValueError("another format")
         rotations = tuple(Rotation.from_json(one) for one in head["rotations"])
         cut = rest.pop() != ""  # the last line has lost its end: it is no line, whatever is left of it
-        lines = [_line(line) for line in rest]
-        return Bundle(str(head["checkpoint"]), rotations, (*lines, None) if cut else tuple(lines))
-    except OSError as error:
-        raise LogError(f"{file} cannot be read: {error.strerror}", remedy="check the path") from error
-    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-        raise LogError(f"{file} is no exported log", remedy="make one: checkvalve audit export FILE") from error
+    except (KeyError, TypeError, IndexError, RecursionError) as error:
+        raise ValueError("another format") from error
+    lines = [_line(line) for line in rest]
+    return Bundle(str(head["checkpoint"]), rotations, (*lines, None) if cut else tuple(lines))
 
 
 def _line(text: str) -> Event | Removed | None:
@@ -230,6 +241,7 @@ __all__ = [
     "event_from",
     "event_line",
     "export_bundle",
+    "parse_bundle",
     "read_bundle",
     "verify_bundle",
     "write_bundle",

@@ -19,7 +19,7 @@ import fcntl
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -193,11 +193,12 @@ class Sealer:
         last = before.checkpoint.size if before else 0
         query = sa.select(events.c.hash).where(events.c.seq == last)
         prev = connection.execute(query).scalar() if last else ""
-        for event in audit.read_events(connection, after=last):
-            if event.seq != last + 1 or event.prev != prev or not event.is_whole:
-                raise LogTamperedError(f"event {event.seq} is not what was written", remedy=_REMEDY)
-            last, prev = event.seq, event.hash
-            yield leaf_hash(event.form)
+        with closing(audit.read_events(connection, after=last)) as found:
+            for event in found:
+                if event.seq != last + 1 or event.prev != prev or not event.is_whole:
+                    raise LogTamperedError(f"event {event.seq} is not what was written", remedy=_REMEDY)
+                last, prev = event.seq, event.hash
+                yield leaf_hash(event.form)
         if last != connection.execute(sa.select(audit_head.c.seq)).scalar():
             raise LogTamperedError(f"the log ends at event {last}, and its head is elsewhere", remedy=_REMEDY)
 

@@ -171,6 +171,7 @@ def test_what_a_pipeline_is_made_of_lies_relative_to_the_settings_file(tmp_path:
     assert tokens_file(settings) == file.parent / "data" / "api-tokens.json"
     assert set(own_files(settings, file)) == {
         "settings file", "manifest", "database", "runs", "file of API tokens", "tools", "reader",
+        "key of the audit log", "public key of the audit log", "last signed checkpoint",
     }  # fmt: skip
 
 
