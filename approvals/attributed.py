@@ -22,6 +22,7 @@ from checkvalve.filters.aiming import (
     is_introduced,
     is_looked_at,
     is_of,
+    is_somebody_elses,
     points_at,
 )
 from checkvalve.filters.asking import asking_clauses, asks_for, gives_back
@@ -200,9 +201,9 @@ def _is_aimed_at(seen: Mention, text: str, spec: ArgumentSpec, verbs: Sequence[s
         if has_rivals(text, words_in_force):
             return is_asked_of(seen, verbs)
         return not is_looked_at(seen, verbs) or (spec.kind == "name" and is_of(seen))
-    if text.lower() in frozenset().union(*RECORD_TYPES):
-        return False  # "update *row* 4" names no table
     typed = spec.kind not in _NAMES and canonical(spec.kind, text) is not None
+    if text.lower() in frozenset().union(*RECORD_TYPES) or (typed and is_somebody_elses(seen, words_in_force, verbs)):
+        return False  # "update *row* 4" names no table, and "Eve's address is ..." none of Ann's
     if is_destination(seen, verbs, typed=typed, capitalised=capitalised):
         return True
     if (capitalised or typed or seen.marked) and points_at(seen, words_in_force, verbs, typed=typed):

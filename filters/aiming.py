@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 
+from checkvalve.filters.asides import is_aside, is_doubted, owner_of
 from checkvalve.filters.asking import DIGITS, STATES, TOWARDS, asking_clauses, describes, refers_back, verbs_in
 from checkvalve.filters.mentions import MASK, Mention, clauses, is_question, mask, sentences
 from checkvalve.filters.vocabulary import (
@@ -24,6 +25,7 @@ from checkvalve.filters.vocabulary import (
     READING,
     REPLY,
     STOPWORDS,
+    THINGS,
     TRANSFERS,
 )
 from checkvalve.filters.words import stem, tokens
@@ -47,14 +49,15 @@ _EDGES = ".,;:!?'\"()<>[]"
 _MAX_LIST = 12  # words between a marker and the last name of the list behind it
 
 
-def is_destination(seen: Mention, verbs: Iterable[str], *, typed: bool, capitalised: bool) -> bool:
+def is_destination(seen: Mention, verbs: Iterable[str], *, typed: bool, capitalised: bool) -> bool:  # noqa: C901
     """Say whether a mention stands where people put a destination.
 
-    1. Nowhere where it begins a statement ("Ann *has* left"), and as a source only where a reply goes to the sender.
-    2. Where an address is introduced ("her e-mail address is ..."). 3. Behind "to", "for", "with" and the like, or in a
-    list behind one, in a clause that asks. 4. As the object of the asking verb ("invite Ann"); for verbs of giving
-    only where no other destination follows ("send *report* to Ann"), and for a mere name only as one (marked or
-    capitalised). 5. Wherever a mere name is marked as one: quoted, behind # or @, beside its noun.
+    1. Nowhere where it begins a statement ("Ann *has* left") or is an aside of the order (``asides``), and as a source
+    only where a reply goes to the sender. 2. Where an address is introduced ("her e-mail address is ..."). 3. Behind
+    "to", "for", "with" and the like, or in a list behind one, in a clause that asks. 4. As the object of the asking
+    verb ("invite Ann"); for verbs of giving only where no other destination follows ("send *report* to Ann"), and for
+    a mere name only as one (marked or capitalised). 5. Wherever a mere name is marked as one: quoted, behind # or @,
+    beside its noun.
     """
     verbs = list(verbs)
     said = [word for word, *_ in tokens(seen.before)]
@@ -62,9 +65,12 @@ def is_destination(seen: Mention, verbs: Iterable[str], *, typed: bool, capitali
         return False
     if seen.as_source:
         return bool(REPLY & set(said))
-    if typed and is_introduced(seen):
-        return True
     wanted = {stem(verb.casefold().split()[-1]) for verb in verbs if verb.strip()}
+    aside = typed and is_aside(seen, wanted)
+    if typed and is_introduced(seen) and not (aside and said[-1:] == ["to"]):
+        return True
+    if aside:
+        return False
     if said and said[-1] in ADDRESS_NOUNS and stem(said[-1]) not in wanted:  # "to *her address* ann@corp.example"
         while said and said[-1] in ADDRESS_NOUNS | DETERMINERS:
             said.pop()
@@ -89,6 +95,10 @@ def points_at(seen: Mention, text: str, verbs: Iterable[str], *, typed: bool) ->
     """
     verbs = list(verbs)
     if seen.as_source or not describes(text, verbs):
+        return False
+    wanted = {stem(verb.casefold().split()[-1]) for verb in verbs if verb.strip()}
+    said = [word for word, *_ in tokens(seen.before)]
+    if is_doubted(said[-6:]) or (any(stem(word) in wanted for word in said) and is_aside(seen, wanted)):
         return False
     alone = _stands_alone(seen) and not seen.question
     return alone or (typed and is_introduced(seen)) or _says_pronoun(seen, text, verbs)
@@ -146,6 +156,17 @@ def _shaped(said: str) -> frozenset[tuple[str, str]]:
     return frozenset((word, form) for word in words if (form := shape(word)))
 
 
+def is_somebody_elses(seen: Mention, text: str, verbs: Iterable[str]) -> bool:
+    """Say whether an address is introduced as that of somebody whom no clause that asks speaks of."""
+    owner = owner_of(seen)
+    if not owner:
+        return False
+    asking = list(asking_clauses(text, verbs))
+    asked = {word for clause in asking for word, *_ in tokens(clause)}
+    pointed = (PRONOUNS | THINGS) & asked or any(refers_back(clause, verbs) for clause in asking)
+    return owner not in asked and not pointed
+
+
 def is_introduced(seen: Mention) -> bool:
     """Say whether an address is introduced as one: "her e-mail address is ...", "IBAN: ...", "... is her address"."""
     near = [word for word, *_ in tokens(seen.before)][-4:]
@@ -153,6 +174,8 @@ def is_introduced(seen: Mention) -> bool:
     while near and near[-1] in _IS:
         near.pop()
         linked = True
+    if is_doubted([word for word, *_ in tokens(seen.before)][-6:]):
+        return False
     if linked and near and near[-1] in ADDRESS_NOUNS:
         return True
     after = [word for word, *_ in tokens(seen.after)][:5]

@@ -53,6 +53,7 @@ READING: Final = _set(
 ACTING: Final = _set(
     "delete remove erase send mail forward reply share move copy rename archive pay transfer refund post publish "
     "upload write save create add append insert update change set cancel invite book schedule order tell notify remind "
+    "unsubscribe block flag "
     "lösche sende schicke teile verschiebe kopiere zahle speichere supprime envoie partage déplace copie paie "
     "enregistre borra elimina envía comparte mueve copia paga guarda"
 )
