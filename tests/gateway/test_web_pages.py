@@ -1,4 +1,4 @@
-"""The review pages over HTTP: what a card shows, every answer, lists, history, the run, the log, and three languages."""
+"""The review pages over HTTP: what a card shows, every answer, lists, history, the run, the log, languages."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_a_card_says_why_and_where_from_before_anything_else(review: Review) -> 
     ]
     places = [text.find(part, text.find("High risk")) for part in order]
     assert -1 not in places, [part for part, at in zip(order, places, strict=True) if at < 0]
-    main = [text.index(part) for part in order if part[0].isupper() and part not in {"Read my mail and send a reply about the report"}]
-    assert main == sorted(main)
+    first = [text.index(part) for part in order[:9]]
+    assert first == sorted(first)
 
 
 def test_a_value_that_stands_nowhere_is_said_to_stand_nowhere(review: Review) -> None:
@@ -69,7 +69,10 @@ def test_a_yes_accepts_the_data_and_lets_the_call_run_once(review: Review) -> No
     assert done.status_code == 303
     assert "Accepted: the data counts" in review.get(done.headers["location"])
     assert review.state(proposal) is State.APPROVED
-    assert {item.endorsement.value for item in review.gateway.queue.endorsed.list()} == {"60.0", "DE89370400440532013000"}
+    assert {item.endorsement.value for item in review.gateway.queue.endorsed.list()} == {
+        "60.0",
+        "DE89370400440532013000",
+    }
     listed = plain(review.get("/review/endorsements"))
     assert "DE89370400440532013000" in listed
     assert "in force" in listed
@@ -231,7 +234,12 @@ def test_the_history_is_searched_by_value_person_and_state(review: Review) -> No
 def test_the_page_of_a_run_holds_everything_with_its_label(review: Review) -> None:
     review.poisoned()
     text = plain(review.get("/review/run?thread=lunch"))
-    for part in ("Message the user's own words", "Result of read_mail written by outsiders", "authority: none", "0.sender"):
+    for part in (
+        "Message the user's own words",
+        "Result of read_mail written by outsiders",
+        "authority: none",
+        "0.sender",
+    ):
         assert part in text
     assert "eve@evil.example" in text
     assert "Nothing is stored" in plain(review.get("/review/run?thread=no+such"))
@@ -304,7 +312,10 @@ def test_what_changed_is_told_in_numbers(review: Review) -> None:
     assert review.client.get("/review/changes?item=nothing").json()["item"]["state"] == "missing"
 
 
-@pytest.mark.parametrize(("header", "words"), [("de-DE,de;q=0.9", "Warum Sie gefragt werden"), ("zh-CN", "为何询问您"), ("fr", "Why you are asked")])
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [("de-DE,de;q=0.9", "Warum Sie gefragt werden"), ("zh-CN", "为何询问您"), ("fr", "Why you are asked")],
+)
 def test_the_frame_speaks_three_languages_and_content_none(header: str, words: str, review: Review) -> None:
     proposal = review.poisoned()
     page = review.client.get(f"/review/items/{proposal.id}", headers={"Accept-Language": header}).text
@@ -361,7 +372,13 @@ def test_a_stored_call_that_was_edited_is_not_shown_as_if_nothing_was(review: Re
 def test_forged_text_is_text_on_every_page(review: Review) -> None:
     proposal = review.forged()
     assert pages_data.tier(proposal).value == "high"
-    for path in (f"/review/items/{proposal.id}", "/review", "/review/run?thread=forged", "/review/history", f"/review/items/{proposal.id}/bytes"):
+    for path in (
+        f"/review/items/{proposal.id}",
+        "/review",
+        "/review/run?thread=forged",
+        "/review/history",
+        f"/review/items/{proposal.id}/bytes",
+    ):
         page = review.get(path)
         assert FORGED not in page
         assert "<h1>Approved" not in page
