@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from checkvalve.approvals.endorsements import Cover, Endorsement, Use, answering
+from checkvalve.approvals.endorsements import Cover, Endorsement, Use, answering, full_name
 from checkvalve.approvals.requests import ActionRequest, Leaf
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
 from checkvalve.filters.aiming import (
@@ -22,8 +22,10 @@ from checkvalve.filters.aiming import (
     is_introduced,
     is_looked_at,
     is_of,
+    is_replaced,
     is_somebody_elses,
     points_at,
+    shape,
 )
 from checkvalve.filters.asking import asking_clauses, asks_for, gives_back
 from checkvalve.filters.fields import scalar_text
@@ -104,7 +106,7 @@ def attribute_leaves(
             or any(in_field(origin, spec) for origin in attribution.origins)
             or (knows is not None and _is_known(leaf, spec, knows))
         )
-        about = attribution, spec.role, tool.name
+        about = attribution, spec.role, full_name(tool)
         cover = None if sufficient else answering((*endorsements, *mandates), *about)
         asks = answering((item for item in mandates if item.delegates), *about)
         uses = tuple(item.use for item in (cover, asks) if item is not None)
@@ -180,9 +182,8 @@ def said_so(origin: Origin, spec: ArgumentSpec, tool: ToolSpec, words_in_force: 
         return False
     if spec.role is Role.CREDENTIAL:
         told = seen.sentence.partition(normalise(text).text)[0]
-        return origin.match is MatchKind.EXACT and (
-            seen.quoted or _introduces(seen.before) or told.rstrip().endswith(":")
-        )
+        given = seen.quoted or _introduces(seen.before) or told.rstrip().endswith(":")
+        return given and origin.match is MatchKind.EXACT and not is_replaced(seen)
     if spec.role is Role.AMOUNT and not _is_amount(origin, verbs, words_in_force):
         return False
     if spec.role is Role.CONTROL and tool.asks and asks_for(seen.sentence, verbs, ()):
@@ -199,7 +200,7 @@ def _is_aimed_at(seen: Mention, text: str, spec: ArgumentSpec, verbs: Sequence[s
         if spec.kind == "text" and not (seen.marked or capitalised or text[:1].isdigit() or is_introduced(seen)):
             return is_destination(seen, verbs, typed=False, capitalised=capitalised)
         if has_rivals(text, words_in_force):
-            return is_asked_of(seen, verbs)
+            return is_asked_of(seen, verbs, shape(text))
         return not is_looked_at(seen, verbs) or (spec.kind == "name" and is_of(seen))
     typed = spec.kind not in _NAMES and canonical(spec.kind, text) is not None
     if text.lower() in frozenset().union(*RECORD_TYPES) or (typed and is_somebody_elses(seen, words_in_force, verbs)):

@@ -94,7 +94,12 @@ def answering(given: Iterable[Cover], attribution: Attribution, role: Role, tool
 def endorsable(attribution: Attribution, role: Role, spec: ToolSpec) -> Endorsement:
     """Return the endorsement a person would give by accepting this value: bound to the first place it came from."""
     source = attribution.origins[0].source if attribution.origins else NO_SOURCE
-    return Endorsement(attribution.value, source, role.value, spec.name, attribution.kind)
+    return Endorsement(attribution.value, source, role.value, full_name(spec), attribution.kind)
 
 
-__all__ = ["KEY", "NO_SOURCE", "Cover", "Endorsement", "Mandate", "Use", "answering", "endorsable"]
+def full_name(spec: ToolSpec) -> str:
+    """Return a tool as what was accepted names it: two servers may have a tool of one name."""
+    return f"{spec.server}/{spec.name}" if spec.server else spec.name
+
+
+__all__ = ["KEY", "NO_SOURCE", "Cover", "Endorsement", "Mandate", "Use", "answering", "endorsable", "full_name"]

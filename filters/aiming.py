@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 
-from checkvalve.filters.asides import is_aside, is_doubted, owner_of
+from checkvalve.filters.asides import is_aside, is_beside, is_doubted, owner_of
 from checkvalve.filters.asking import DIGITS, STATES, TOWARDS, asking_clauses, describes, refers_back, verbs_in
 from checkvalve.filters.mentions import MASK, Mention, clauses, is_question, mask, sentences
 from checkvalve.filters.vocabulary import (
@@ -41,6 +41,7 @@ _NEXT_VERB = re.compile(
 """Where the next order begins in a clause: "read a.txt *and delete* b.txt"."""
 _ABOUT_OTHERS = re.compile(r"\b(?:what|which|how|where|whose)(?: \w+){0,4}? (?:they|he|she) (?!sent|wrote|paid)\w+")
 """A question inside an order, which is no order of its own: "tell Ann *what kind of food they serve*"."""
+_REPLACING = re.compile(r"(?:to|by|into|auf|durch|par|por)\s+['\"\u2018\u201c]")
 _OF = [["of"], ["about"], ["from"], ["von"], ["über"], ["aus"], ["de"], ["sobre"], ["sur"]]
 _ENDING = FINITE | frozenset("says sagt dit dice könnte würde pourrait podría aurait".split())  # noqa: SIM905
 _MAX_LABEL = 4  # words of a name before an address in a list: "Ann Lee, boss: ann@corp.example"
@@ -167,6 +168,12 @@ def is_somebody_elses(seen: Mention, text: str, verbs: Iterable[str]) -> bool:
     return owner not in asked and not pointed
 
 
+def is_replaced(seen: Mention) -> bool:
+    """Say whether a value is the one from before: "my *old* password *was* X", "change X *to* Y"."""
+    after = seen.after.lstrip("'\"\u2019\u201d ")
+    return is_doubted([word for word, *_ in tokens(seen.before)][-6:]) or bool(_REPLACING.match(after))
+
+
 def is_introduced(seen: Mention) -> bool:
     """Say whether an address is introduced as one: "her e-mail address is ...", "IBAN: ...", "... is her address"."""
     near = [word for word, *_ in tokens(seen.before)][-4:]
@@ -199,9 +206,15 @@ def is_of(seen: Mention) -> bool:
     return [word for word, *_ in tokens(seen.before)][-1:] in _OF
 
 
-def is_asked_of(seen: Mention, verbs: Iterable[str]) -> bool:
-    """Say whether a place is what its clause asks the effect for: asked, and neither looked at nor of something."""
+def is_asked_of(seen: Mention, verbs: Iterable[str], form: str) -> bool:
+    """Say whether a place is what its clause asks the effect for: asked, and neither looked at nor of something.
+
+    ``form`` is its :func:`shape`; beside another place of that form it may only be told of.
+    """
     verbs = list(verbs)
+    # a file name looks like a host, which is blanked
+    if is_beside(seen, lambda word: shape(bare := word.strip(_EDGES)) == form or (bool(bare) and set(bare) <= {MASK})):
+        return False
     begins = next((word for word, *_ in tokens(seen.after)), "") in FINITE
     asked = is_introduced(seen) or _is_governed(seen, verbs)
     return asked and not begins and not is_of(seen) and not is_looked_at(seen, verbs)

@@ -5,7 +5,7 @@ Guarantees: pure; whatever is found here only takes a mention out, so a wrong gu
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Final
 
 from checkvalve.filters.mentions import MASK, Mention
@@ -38,11 +38,12 @@ _RELATED: Final = _set(
 _SOURCES: Final = _set("of from by von de du about über sobre 从 由")
 _LISTING: Final = _set("and or also und oder et ou y o plus cc bcc 和 以及")
 _ONTO: Final = _set("to an à a 给")
+_INTO: Final = _ONTO | _set("in into onto as at on nach auf dans en como")
 _GIVEN: Final = _set("me us him her mir uns ihm ihr moi nous lui nos")
 _OWNED: Final = DETERMINERS | _set("meine meinen mein eine einen ein ma mon mes un une mi mis una")
 _GIVING: Final = frozenset(stem(word) for word in TRANSFERS | _set("schicke sende schreibe envoie envía"))
 _NO_LONGER: Final = _set(
-    "old former previous wrong fake spam scam scammer spammer phishing suspicious invalid outdated expired unknown "
+    "old former previous was wrong fake spam scam scammer spammer phishing suspicious invalid outdated expired unknown "
     "alte alter frühere falsche ancienne ancien fausse antigua antiguo falsa"
 )
 
@@ -109,6 +110,29 @@ def _is_given_somebody(behind: list[str]) -> bool:
     return behind[0] in _GIVEN or named
 
 
+def is_beside(seen: Mention, is_rival: Callable[[str], bool]) -> bool:
+    """Say whether a place is told beside another one of its shape, which is where the effect goes.
+
+    "The summary of *notes.txt* to out.txt", "out.txt like *notes.txt*"; not "notes.txt and out.txt".
+    """
+    last = [word for word, *_ in tokens(seen.before)][-1:]
+    behind = seen.after.split()
+    for place, word in enumerate(behind):
+        if word in _LISTING or word.endswith((",", ";")):
+            break
+        if place and behind[place - 1] in _INTO and is_rival(word):
+            return True
+    if last and last[0] in _INTO:
+        return False
+    ahead = seen.before.split()
+    for place in range(len(ahead) - 1, -1, -1):
+        if ahead[place] in _LISTING or ahead[place].endswith((",", ";")):
+            return False
+        if is_rival(ahead[place]) and (not place or ahead[place - 1] not in _SOURCES):
+            return True
+    return False
+
+
 def owner_of(seen: Mention) -> str:
     """Return whose address this is by its introduction, "eve" in "Eve's address is ..."; empty when nobody is named."""
     said = [word for word, *_ in tokens(seen.before)]
@@ -117,4 +141,4 @@ def owner_of(seen: Mention) -> str:
     return said[-2] if len(said) > 1 and said[-1] == "s" else ""
 
 
-__all__ = ["is_aside", "is_doubted", "owner_of"]
+__all__ = ["is_aside", "is_beside", "is_doubted", "owner_of"]
