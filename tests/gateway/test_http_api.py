@@ -291,6 +291,8 @@ def test_the_api_describes_itself(api: Api) -> None:
         "/healthz", "/runs", "/runs/{thread}", "/runs/{thread}/events", "/runs/{thread}/messages",
         "/runs/{thread}/resume", "/runs/{thread}/mandates", "/runs/{thread}/mandates/{given}",
         "/runs/{thread}/endorsements", "/runs/{thread}/endorsements/{given}",
+        "/approvals", "/approvals/events", "/approvals/{name}", "/approvals/{name}/result",
+        "/approvals/{name}/decision", "/threads/{thread}/interrupts", "/threads/{thread}/resume",
     }  # fmt: skip
     assert described["components"]["securitySchemes"]["HTTPBearer"]["scheme"] == "bearer"
     assert "application/problem+json" in described["paths"]["/runs"]["post"]["responses"]["409"]["content"]
