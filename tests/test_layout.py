@@ -231,7 +231,7 @@ def test_everything_imported_is_a_declared_dependency() -> None:
             allowed |= _wanted(extras["langchain"])
         if relative(path) == "graphs/local_model.py":
             allowed |= _wanted(extras["localmodel"])
-        if relative(path).startswith(("gateway/http_", "gateway/web_", "gateway/serve_command")):
+        if relative(path).startswith(("gateway/http_", "gateway/web_", "gateway/serve_command", "gateway/witness_")):
             allowed |= _wanted(extras["server"]) | {"starlette"}  # fastapi is made of starlette and shows it
         if relative(path) in {"approvals/postgres.py", "graphs/postgres_saver.py"}:
             allowed |= _wanted(extras["postgres"])
