@@ -114,6 +114,7 @@ def open_queue(settings: Settings, *, create: bool = True) -> Queue:
         endorsed_for=timedelta(seconds=settings.endorsed_for),
         single_user=settings.single_user,
         tenant=settings.tenant,
+        budget=settings.review_budget,
     )
 
 

@@ -31,6 +31,7 @@ from checkvalve.filters.errors import FilterError
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import decide_command, policykit_command, run_command, serve_command
 from checkvalve.gateway.app import open_queue
+from checkvalve.gateway.channels_command import channels_app
 from checkvalve.gateway.errors import GatewayError
 from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.logs import configure_logs, get_logger, printable
@@ -222,6 +223,7 @@ decide_command.register(app)
 policykit_command.register(_policy, _loaded)
 run_command.register(app, _loaded, lambda: _Chosen.file)
 serve_command.register(app, _loaded)
+app.add_typer(channels_app(_loaded), name="channels")
 app.add_typer(sandbox_app(_loaded), name="sandbox")
 app.add_typer(_manifest, name="manifest")
 app.add_typer(_policy, name="policy")

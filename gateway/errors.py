@@ -7,6 +7,7 @@ GatewayError
 ├── RunError              a run stopped because a model or a tool server failed; it can be resumed
 ├── TokenError            a token of the HTTP API, or the file of them, cannot be used
 ├── CaseError             the case given to ``checkvalve decide`` is not one
+├── ChannelError          the file of channels, or a secret it names, cannot be used
 ├── SandboxError          there is no sandbox for code here, or it cannot hold what was asked for
 └── UncheckedResultError  a tool handed over something in which messages cannot be told from data
 """
@@ -49,6 +50,10 @@ class TokenError(GatewayError):
 
 class CaseError(GatewayError):
     """A JSON case that does not follow the documented form."""
+
+
+class ChannelError(GatewayError):
+    """The file of channels, or a secret that it names, cannot be used. Nothing is sent."""
 
 
 class SandboxError(GatewayError):

@@ -21,6 +21,7 @@ from checkvalve.gateway.http_access import PROBLEMS, Anybody, Looker, Runner, Se
 from checkvalve.gateway.http_problems import Bounds, Problem, add_handlers
 from checkvalve.gateway.http_runs import MAX_STREAMS, NewMessage, NewRun, RunServer, RunView
 from checkvalve.gateway.http_tokens import ApiTokens
+from checkvalve.gateway.notifier import notifier_of
 from checkvalve.gateway.run_log import OVER, RunLog
 from checkvalve.gateway.worker import Worker
 from checkvalve.graphs.runs import Pipeline
@@ -31,14 +32,23 @@ router: Final = APIRouter()
 
 
 def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastAPI:
-    """Return the API over ``pipeline``, with a worker that goes on with every run that can."""
+    """Return the API over ``pipeline``, with a worker that goes on with every run that can, and one for each channel.
+
+    Raises:
+        ChannelError: the file of channels cannot be used.
+    """
     log = RunLog(gateway.content)
     worker = Worker(pipeline, log, gateway.queue, max_runs=gateway.settings.max_runs)
+    notifier = notifier_of(gateway.settings.channels, gateway.queue, gateway.settings.review_origin)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         worker.start()
+        if notifier is not None:
+            notifier.start()
         yield
+        if notifier is not None:
+            await asyncio.to_thread(notifier.stop)
         await asyncio.to_thread(worker.stop)
 
     app = FastAPI(

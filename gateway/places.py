@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy.engine import make_url
 
 from checkvalve.approvals.anchors import FileAnchor, parse_anchors
+from checkvalve.gateway.channel_file import secret_files
 from checkvalve.gateway.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -79,6 +80,15 @@ def _log_files(settings: Settings) -> dict[str, Path | None]:
     }
 
 
+def _channel_files(settings: Settings) -> dict[str, Path | None]:
+    """Return the file of channels, and the files of secrets that it names."""
+    secrets = secret_files(settings.channels) if settings.channels else ()
+    return {
+        "file of channels": settings.channels,
+        **{f"secret of a channel {number}": path for number, path in enumerate(secrets, 1)},
+    }
+
+
 def own_files(settings: Settings, file: Path | None) -> dict[str, Path]:
     """Return every file that decides for the gateway or holds its records, by what it is."""
     tools = TOOLS_FILE.fullmatch(settings.tools)
@@ -93,6 +103,7 @@ def own_files(settings: Settings, file: Path | None) -> dict[str, Path]:
         "runs": checkpoints or (database and database.with_name("runs.db")),
         "file of API tokens": settings.api_tokens or (database and database.with_name("api-tokens.json")),
         "file of values that never leave": settings.outbound_values,
+        **_channel_files(settings),
         **_log_files(settings),
         "tools": Path(tools[1]) if tools else None,
         **{name: Path(match[2]) if match else None for name, match in models.items()},

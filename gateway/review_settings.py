@@ -7,12 +7,12 @@ from typing import Final
 
 from pydantic import Field, field_validator
 
-from checkvalve.gateway.filter_settings import InboundSettings
+from checkvalve.gateway.channel_settings import ChannelSettings
 
 _ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]{1,255}")
 
 
-class ReviewSettings(InboundSettings):
+class ReviewSettings(ChannelSettings):
     """The settings of the pages that people decide on."""
 
     review_pages: bool = Field(True, description="`checkvalve serve` also serves the review pages, under /review")

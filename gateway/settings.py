@@ -21,6 +21,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from checkvalve.gateway.audit_settings import AUDIT_PATHS
+from checkvalve.gateway.channel_settings import CHANNEL_PATHS
 from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.places import MODEL_FILE, TOOLS_FILE, refuse_agent_folder
 from checkvalve.gateway.review_settings import ReviewSettings
@@ -32,7 +33,8 @@ REVIEWER_VARIABLE: Final = "CHECKVALVE_REVIEWER_TOKEN"
 RESERVED: Final = frozenset({CONFIG_VARIABLE, REVIEWER_VARIABLE})
 """Variables that are not settings: where the file is, and the credential of a reviewer, which no object may hold."""
 
-_PATHS: Final = AUDIT_PATHS | {"manifest", "policy", "agent_workdir", "api_tokens", "sandbox_work", "outbound_values"}
+_PLACES: Final = frozenset({"manifest", "policy", "agent_workdir", "api_tokens", "sandbox_work", "outbound_values"})
+_PATHS: Final = _PLACES | AUDIT_PATHS | CHANNEL_PATHS
 _URLS: Final = frozenset({"database_url", "checkpoint_url"})
 
 MAX_FILE_BYTES: Final = 262_144  # a settings file is a page; anything larger is a mistake or an attack

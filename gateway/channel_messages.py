@@ -1,0 +1,172 @@
+"""What a channel is told of a notice: a webhook's JSON, a chat message, a mail.
+
+Guarantees: frame texts are ours and names are inert text, so nothing in them becomes markup, a link, a mention or a
+header; no value of an argument is in a message unless the channel's tiers allow it, and never in a subject; the one
+link leads to our own review pages. A message carries nothing that decides.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from email.message import EmailMessage
+from email.policy import SMTP
+from typing import Any, Final
+
+from checkvalve.approvals.card import SHORT_ID, leaves
+from checkvalve.approvals.clock import rfc3339, to_the_second
+from checkvalve.approvals.inert import inert
+from checkvalve.approvals.notices import ASKED, Notice
+from checkvalve.approvals.records import Proposal
+from checkvalve.gateway.channel_file import Channel, Mail
+
+MAX_VALUES: Final = 20
+"""Arguments whose values one message tells; it says how many more there are."""
+_FIELD: Final = 1_900  # characters; Slack takes 2,000 in a field
+_FIELDS: Final = 10  # fields of one section
+_HEADER: Final = 140  # characters; Slack takes 150 in a header
+_SAID: Final = {
+    ASKED: "a call waits for a person",
+    "approved": "a call was approved",
+    "rejected": "a call was rejected",
+    "expired": "nobody decided a call in time",
+    "cancelled": "the question about a call was taken back",
+    "superseded": "a call was replaced by another one",
+    "lapsed": "an approval was not used in time",
+    "invalidated": "an approval is void: the check before the effect had become stricter",
+    "succeeded": "a call was made and succeeded",
+    "failed": "a call was made and failed",
+    "unknown": "nobody knows whether a call took effect: a person has to look",
+    "denied": "a call was refused by the policy",
+    "settled": "a person said how an unknown outcome ended",
+    "paused": "a task asked too many questions and is paused",
+    "resumed": "a paused task goes on",
+    "budget": "somebody has said yes as often as one can look within an hour: others have to decide",
+}
+"""What happened, in our own words."""
+
+
+def webhook_body(notice: Notice, channel: Channel, origin: str) -> bytes:
+    """Return the JSON of a webhook; the same bytes at every try."""
+    data: dict[str, Any] = {"kind": notice.kind, "state": notice.state}
+    row = notice.proposal
+    if row is None:
+        data["subject"] = inert(notice.subject)
+    else:
+        data |= {
+            "approval": row.id,
+            "digest": row.digest,
+            "tier": notice.tier.value if notice.tier else "",
+            "tool": inert(_tool(row)),
+            "rule": inert(row.rule),
+            "requester": inert(row.requester),
+            "thread": inert(row.thread),
+            "decide_by": rfc3339(row.decide_by),
+            "review": _link(row, origin),
+        }
+    if by := notice.body.get("by"):
+        data["by"] = inert(str(by))
+    if row is not None and channel.shows_values(notice):
+        data["values"] = _values(row)
+    body = {"type": f"approval.{notice.kind}", "timestamp": rfc3339(notice.at), "data": data}
+    return json.dumps(body, ensure_ascii=True, separators=(",", ":")).encode()
+
+
+def slack_body(notice: Notice, channel: Channel, origin: str) -> bytes:
+    """Return the JSON of a chat message: plain text blocks, and the same as plain text for notifications."""
+    pairs = _pairs(notice)
+    text = f"{_title(notice)}. " + ". ".join(f"{name} {value}" for name, value in pairs)
+    blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain(_title(notice)[:_HEADER])}]
+    blocks += _sections(pairs)
+    row = notice.proposal
+    if row is not None:
+        if channel.shows_values(notice):
+            blocks += _sections([(item["path"], item["text"]) for item in _values(row)])
+        blocks += [{"type": "section", "text": _plain(_command(row))}]
+        if link := _link(row, origin):
+            button = {"type": "button", "text": _plain("Look at it"), "url": link, "action_id": "look"}
+            blocks += [{"type": "actions", "elements": [button]}]
+    found = {"text": _fitting(text), "blocks": blocks, "mrkdwn": False, "parse": "none", "link_names": False}
+    return json.dumps({**found, "unfurl_links": False, "unfurl_media": False}).encode()
+
+
+def mail_of(notice: Notice, channel: Mail, origin: str) -> EmailMessage:
+    """Return a mail of text alone. The message id is the notice's, so a repeated one is recognised."""
+    found = EmailMessage(policy=SMTP)
+    row = notice.proposal
+    found["Subject"] = f"[Checkvalve] {_title(notice)}" + (f" ({row.id[:SHORT_ID]})" if row is not None else "")
+    found["From"], found["To"] = channel.sender, ", ".join(channel.to)
+    found["Message-ID"] = f"<{notice.id}@checkvalve.invalid>"
+    found["Auto-Submitted"] = "auto-generated"
+    found["X-Auto-Response-Suppress"] = "All"
+    lines = [f"{_title(notice)}.", "", *(f"{name}: {value}" for name, value in _pairs(notice))]
+    if row is not None:
+        if channel.shows_values(notice):
+            lines += ["", "Values (content, as inert text):"]
+            lines += [f"  {item['path']}: {item['text']}" for item in _values(row)]
+        link = _link(row, origin)
+        lines += ["", *([f"Look at it: {link}"] if link else []), _command(row)]
+        lines += ["", "Nothing in this mail decides, and an answer to it is read by nobody."]
+    found.set_content("\n".join(lines) + "\n", charset="utf-8", cte="quoted-printable")
+    return found
+
+
+def _title(notice: Notice) -> str:
+    tier = f"{notice.tier.value} risk: " if notice.tier is not None else ""
+    said = _SAID[notice.kind]
+    return tier + said if tier else said[0].upper() + said[1:]
+
+
+def _pairs(notice: Notice) -> list[tuple[str, str]]:
+    """Return what is said of a notice, as pairs of our own words and inert text."""
+    row = notice.proposal
+    if row is None:
+        return [("about", inert(notice.subject)), ("at", to_the_second(notice.at))]
+    pairs = [("tool", inert(_tool(row))), ("rule", inert(row.rule)), ("asked by", inert(row.requester) or "not known")]
+    if notice.kind == ASKED:
+        pairs.append(("decide before", to_the_second(row.decide_by)))
+    elif by := notice.body.get("by"):
+        pairs.append(("by", inert(str(by))))
+    return [*pairs, ("id", row.id[:SHORT_ID]), ("digest", row.digest.removeprefix("sha256:")[:16])]
+
+
+def _values(row: Proposal) -> list[dict[str, str]]:
+    found = list(leaves(row.args()))
+    told = [
+        {"path": inert(path), "text": inert(value if isinstance(value, str) else json.dumps(value))}
+        for path, value in found[:MAX_VALUES]
+    ]
+    more = len(found) - MAX_VALUES
+    return [*told, {"path": "more", "text": f"{more} further values are not told here"}] if more > 0 else told
+
+
+def _sections(pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    fields = [_plain(_fitting(f"{name}: {value}")) for name, value in pairs]
+    return [{"type": "section", "fields": fields[start : start + _FIELDS]} for start in range(0, len(fields), _FIELDS)]
+
+
+def _fitting(text: str) -> str:
+    """Return ``text`` as Slack takes it; what is left out is counted."""
+    if len(text) <= _FIELD:
+        return text
+    kept = _FIELD - 60  # room for the words that count
+    return f"{text[:kept]} \u27e8{len(text) - kept} characters not shown\u27e9"
+
+
+def _plain(text: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": text, "emoji": False}
+
+
+def _tool(row: Proposal) -> str:
+    return f"{row.server}/{row.tool}" if row.server else row.tool
+
+
+def _link(row: Proposal, origin: str) -> str:
+    return f"{origin}/review/items/{row.id}" if origin else ""
+
+
+def _command(row: Proposal) -> str:
+    return f"In a terminal: checkvalve approvals show {row.id[:SHORT_ID]}"
+
+
+__all__ = ["MAX_VALUES", "mail_of", "slack_body", "webhook_body"]
