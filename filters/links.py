@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from checkvalve.filters.normalise import visible
+from checkvalve.filters.outbound.forms import forms
+from checkvalve.filters.outbound.view import view_of
 from checkvalve.filters.values import EMAIL, URL, url_host
 from checkvalve.filters.vocabulary import FILE_ENDINGS
 
@@ -31,6 +33,8 @@ _BARE_HOST: Final = re.compile(
 _IMAGE_INLINE: Final = re.compile(r"!\[(?:[^\[\]]|\[[^\[\]]{0,300}\]){0,1000}\]\(\s*<?([^\s)>]{1,2048})")
 _IMAGE_REFERENCE: Final = re.compile(r"!\[([^\]]{0,1000})\](?:\[([^\]]{0,1000})\])?")
 _DEFINITION: Final = re.compile(r"^[ ]{0,3}\[([^\]]{1,1000})\]:\s*<?([^\s>]{1,2048})", re.MULTILINE)
+_LOADING: Final = re.compile(r"!\[|<[A-Za-z/]|url\(|@import|image-set", re.IGNORECASE)
+"""Signs of which a text that loads something has at least one."""
 _ATTRIBUTES: Final = r"src|srcset|background|poster|data|action|formaction|xlink:href"
 _FETCHING: Final = re.compile(
     rf"""(?:\b(?:{_ATTRIBUTES})\s*=\s*["']?|<(?:image|link|use|base)\b[^>]{{0,300}}?\bhref\s*=\s*["']?"""
@@ -84,6 +88,8 @@ def _targets(text: str, parts: list[str]) -> Iterator[tuple[str, bool]]:
     for match in _at_signs(_FETCHING, text, _FETCHING_SIGN, _may_fetch):
         if target := _as_fetched(match[1]):
             yield target, True
+    if _LOADING.search(text):
+        yield from ((target, True) for target in _loaded(text))
     for match in URL.finditer("\n".join(part for part in parts if "//" in part or "www." in part.lower())):
         yield match[0], False
     for match in _at_signs(_SCHEME, text, _COLON, _may_be_scheme):
@@ -93,6 +99,23 @@ def _targets(text: str, parts: list[str]) -> Iterator[tuple[str, bool]]:
         # "notes.md" is a file; "k4711.example.md" has a label too many to be one
         if slash or "?" in host or host.count(".") > 1 or host.rpartition(".")[2].lower() not in FILE_ENDINGS:
             yield match[0], False
+
+
+def _loaded(text: str) -> Iterator[str]:
+    """Yield what the outbound filter knows as a resource: it reads brackets in brackets, tags and style sheets.
+
+    A definition serves every image of its text. A tag that loads from elsewhere in the text takes all its links along.
+    """
+    elsewhere = False
+    for form in forms(view_of(text)):
+        if form.target and (form.resource or (form.definition and "![" in text)):
+            yield _as_fetched(form.target) or form.target
+        elif form.resource:
+            inside = URL.findall(text[slice(*form.to)])
+            yield from inside
+            elsewhere = elsewhere or not inside
+    if elsewhere:
+        yield from URL.findall(text)
 
 
 def _pictures(text: str) -> Iterator[str]:
