@@ -7,6 +7,7 @@ what the page costs, not what the list does.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -35,6 +36,7 @@ MAX_BATCH: Final = 20
 MAX_SEARCH: Final = 200
 """Characters of a search."""
 HOUR: Final = 3_600_000_000  # microseconds
+_START: Final = 40  # characters of a record in which its effect stands
 
 _row = proposals.c
 _PENDING: Final = _row.state == State.PENDING.value
@@ -77,7 +79,12 @@ def _effect_in(names: frozenset[str]) -> sa.ColumnElement[bool]:
 
     Text inside the record cannot look like it, since JSON escapes quotation marks.
     """
-    return sa.or_(*(_row.decision.startswith(f'{{"action":{json.dumps(name)},') for name in sorted(names)))
+    starts = [f'{{"action":{json.dumps(name)},' for name in sorted(names)]
+    return sa.or_(*(sa.func.substr(_row.decision, 1, len(start)) == start for start in starts))
+
+
+def _critical() -> sa.ColumnElement[bool]:
+    return sa.or_(_row.rule.in_(sorted(CRITICAL_RULES)), _effect_in(CRITICAL_EFFECTS))
 
 
 def _rank() -> sa.Case[int]:
@@ -86,7 +93,7 @@ def _rank() -> sa.Case[int]:
         _effect_in(MILD_EFFECTS), sa.or_(sa.not_(_effect_in(frozenset({"send"}))), _row.rule.in_(sorted(MILD_RULES)))
     )
     return sa.case(
-        (sa.or_(_effect_in(CRITICAL_EFFECTS), _row.rule.in_(sorted(CRITICAL_RULES))), 0),
+        (_critical(), 0),
         (_effect_in(HIGH_EFFECTS), 1),
         (_effect_in(frozenset({"read"})), 3),
         (mild, 2),
@@ -108,24 +115,30 @@ def unknown(store: Store) -> list[Proposal]:
 
 def load(store: Store, now: int, *, reviewer: str = "") -> Load:
     """Return how much waits now; ``reviewer`` is whose decisions of the last hour are counted."""
-    lately = sa.select(sa.func.count()).select_from(proposals)
-    rank = _rank()
+    counted = sa.select(sa.func.count()).select_from(proposals)
+    start = sa.func.substr(_row.decision, 1, _START)
+    decided = _row.state.in_([state.value for state in State if state not in {State.PENDING, State.DENIED}])
+    mine = sa.and_(decided, _row.decided_by == f"reviewer:{reviewer}", _row.updated_at > now - HOUR)
+    asked = sa.and_(_row.state.in_(list(State)), _row.created_at > now - HOUR, _row.verdict == "review")  # by the index
     with store.read() as connection:
-        counted = connection.execute(
-            sa.select(rank, sa.func.count(), sa.func.min(_row.created_at)).where(_PENDING).group_by(rank)
-        ).all()
-        asked = connection.execute(lately.where(_row.verdict == "review", _row.created_at > now - HOUR)).scalar_one()
-        mine = _row.decided_by == f"reviewer:{reviewer}"
-        decided = connection.execute(lately.where(mine, _row.updated_at > now - HOUR)).scalar_one()
-        lost = connection.execute(lately.where(_row.state == State.UNKNOWN.value)).scalar_one()
+        found = connection.execute(sa.select(start, _row.rule, _row.created_at).where(_PENDING)).all()
+        lately, done = (connection.execute(counted.where(which)).scalar_one() for which in (asked, mine))
+        lost = connection.execute(counted.where(_row.state == State.UNKNOWN.value)).scalar_one()
+    tiers = Counter(tier_of(_effect_at(text), rule) for text, rule, _ in found)
     return Load(
-        open=sum(count for _, count, _ in counted),
-        tiers={TIERS[place]: count for place, count, _ in counted},
-        oldest=min((oldest for *_, oldest in counted), default=None),
-        asked_lately=asked,
-        decided_lately=decided,
+        open=len(found),
+        tiers={name: tiers[name] for name in TIERS if name in tiers},
+        oldest=min((at for *_, at in found), default=None),
+        asked_lately=lately,
+        decided_lately=done,
         unknown=lost,
     )
+
+
+def _effect_at(start: str) -> str:
+    """Return the effect in the first characters of a record, as :func:`_effect_in` reads it."""
+    head, _, rest = start.partition('{"action":"')
+    return "" if head else rest.partition('",')[0]
 
 
 def equals(store: Store, *, limit: int = PAGE) -> list[Equals]:
@@ -134,7 +147,7 @@ def equals(store: Store, *, limit: int = PAGE) -> list[Equals]:
     count = sa.func.count()
     query = (
         sa.select(sa.func.min(_row.id), _row.thread, _row.tool, count)
-        .where(_PENDING, _row.endorsable != "[]", _rank() > 0)
+        .where(_PENDING, _row.endorsable != "[]", sa.not_(_critical()))
         .group_by(*same)
         .having(count > 1)
         .order_by(count.desc(), sa.func.min(_row.created_at))
@@ -149,7 +162,9 @@ def equal_to(store: Store, proposal: Proposal) -> list[Proposal]:
     with store.read() as connection:
         stored = connection.execute(sa.select(_row.endorsable).where(_row.id == proposal.id)).scalar_one()
     query = sa.select(proposals).where(_PENDING, *same, _row.rule == proposal.rule, _row.endorsable == stored)
-    query = query.where(_row.endorsable != "[]", _rank() > 0).order_by(_row.id != proposal.id, _row.created_at, _row.id)
+    query = query.where(_row.endorsable != "[]", sa.not_(_critical())).order_by(
+        _row.id != proposal.id, _row.created_at, _row.id
+    )
     with store.read() as connection:
         return [from_row(row) for row in connection.execute(query.limit(MAX_BATCH)).mappings()]
 
@@ -223,9 +238,13 @@ def mark(store: Store) -> tuple[int, int]:
 
 
 def _rows(store: Store, query: sa.Select[Any], page: int) -> list[Proposal]:
+    """Return one page: first the ids in order, so that a database need not sort whole records, then those records."""
+    ids = query.with_only_columns(_row.id).limit(PAGE).offset(max(0, page) * PAGE)
     with store.read() as connection:
-        found = connection.execute(query.limit(PAGE).offset(max(0, page) * PAGE)).mappings().all()
-    return [from_row(row) for row in found]
+        names = connection.execute(ids).scalars().all()
+        rows = connection.execute(sa.select(proposals).where(_row.id.in_(names))).mappings().all()
+    found = {row["id"]: from_row(row) for row in rows}
+    return [found[name] for name in names]
 
 
 def differing(found: Sequence[dict[str, str]]) -> list[str]:

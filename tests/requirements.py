@@ -37,6 +37,7 @@ SURFACES: Final = {
     "langchain": "LangChain `create_agent` (`CheckvalveMiddleware`)",
     "toolnode": "LangGraph `ToolNode` (wrapper)",
     "terminal": "terminal review (`checkvalve approvals`)",
+    "review": "review pages (`checkvalve serve`)",
     "decide": "`checkvalve decide` (one case, nothing runs)",
     "pipeline": "two-agent pipeline in a program (`build_pipeline`)",
     "run": "two-agent pipeline in a terminal (`checkvalve run`)",
@@ -73,7 +74,7 @@ CLAIMS: Final = (
         "docs/adr/0005-a-grant-is-single-use-and-bound-to-a-digest.md",
         Status.HELD,
         "",
-        {**_GUARDED, "terminal": "yes", "decide": "-", **_RELEASE},
+        {**_GUARDED, "terminal": "yes", "review": "yes", "decide": "-", **_RELEASE},
     ),
     Claim(
         "C3",
@@ -84,7 +85,7 @@ CLAIMS: Final = (
         "docs/concepts.md, docs/policy.md, docs/mandates.md",
         Status.HELD,
         "a mandate that the user gave ahead of time for a source counts as the user's word, within its limits",
-        {**_GUARDED, "terminal": "yes", "decide": "yes", **_PIPELINE},
+        {**_GUARDED, "terminal": "yes", "review": "yes", "decide": "yes", **_PIPELINE},
     ),
     Claim(
         "C4",
@@ -96,19 +97,18 @@ CLAIMS: Final = (
         "docs/approvals.md, docs/adr/0005-a-grant-is-single-use-and-bound-to-a-digest.md",
         Status.HELD,
         "",
-        {**_GUARDED, "terminal": "yes", "decide": "-", **_RELEASE},
+        {**_GUARDED, "terminal": "yes", "review": "yes", "decide": "-", **_RELEASE},
     ),
     Claim(
         "C5",
         "evidence",
         "A state change and its audit event commit in one transaction, before the effect. Change, removal, reordering "
         "and truncation after an anchored checkpoint are detected offline with the public key alone.",
-        "docs/audit.md, docs/adr/0007-a-hash-chain-now-a-merkle-log-later.md",
-        Status.PARTLY,
-        "one transaction, and a hash chain that shows change, removal and reordering inside the log; signed "
-        "checkpoints and offline proofs come with the Merkle log, so truncation at the end shows only against a head "
-        "that was kept elsewhere",
-        {**_GUARDED, "terminal": "yes", "decide": "-", **_PIPELINE},
+        "docs/audit.md, docs/adr/0015-a-signed-tree-behind-the-chain.md",
+        Status.HELD,
+        "where the log has a key (`checkvalve audit key create`); events of the last second or so are committed and "
+        "not signed yet, and an anchor is as good as the distance between it and whoever holds the key",
+        {**_GUARDED, "terminal": "yes", "review": "yes", "decide": "-", **_PIPELINE},
     ),
     Claim(
         "C6",
@@ -154,7 +154,7 @@ CLAIMS: Final = (
         "docs/adr/0004-the-strictest-verdict-wins-and-empty-means-no.md",
         Status.HELD,
         "",
-        {**_GUARDED, "terminal": "yes", "decide": "yes", **_PIPELINE},
+        {**_GUARDED, "terminal": "yes", "review": "yes", "decide": "yes", **_PIPELINE},
     ),
 )
 

@@ -51,7 +51,8 @@ def test_the_tier_in_the_database_is_the_tier_in_the_rules(store: Store) -> None
     for number, (effect, rule) in enumerate(pairs):
         put(store, number, action=effect, rule=rule)
     with store.read() as connection:
-        found = dict(connection.execute(sa.select(proposals.c.id, pages_data._rank())).all())
+        ranked = connection.execute(sa.select(proposals.c.id, pages_data._rank())).all()
+    found: dict[str, int] = {row[0]: row[1] for row in ranked}
     for number, (effect, rule) in enumerate(pairs):
         assert TIERS[found[f"{number:036d}"]] is tier_of(effect, rule), (effect, rule)
 

@@ -371,12 +371,13 @@ def test_pictures_of_every_page(site: Tabs, tmp_path: Path, root: Path) -> None:
         page.goto(site.url(path))
         page.wait_for_timeout(900)
         page.screenshot(path=folder / f"{name}.png")
-    for name, options in {
+    others: dict[str, dict[str, Any]] = {
         "card-dark": {"color_scheme": "dark"},
         "card-de": {"locale": "de"},
         "card-zh": {"locale": "zh"},
         "card-small": {"viewport": {"width": 390, "height": 844}},
-    }.items():
+    }
+    for name, options in others.items():
         other = site.page(**options)
         other.goto(site.url(where["card"]))
         other.wait_for_timeout(900)
