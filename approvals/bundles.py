@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from checkvalve.approvals.audit import ERASED, Event, read_events
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.judge import (
+    KEYS,
     PRUNED,
     ROTATED,
     Basis,
@@ -92,7 +93,7 @@ def write_bundle(connection: sa.Connection, out: TextIO) -> int:
     if text is None:
         raise LogError("the log cannot be exported as a bundle", remedy=_NEED_KEY)
     size, tiles, seq = parse_size(text), Tiles(connection), 0
-    query = sa.select(events).where(events.c.kind == ROTATED, events.c.seq <= size).order_by(events.c.seq)
+    query = sa.select(events).where(events.c.subject == KEYS, events.c.seq <= size).order_by(events.c.seq)
     told = rotations_in(Event(**row) for row in connection.execute(query).mappings())
     rotations: list[JSON] = [rotation.to_json() for rotation in told]
     _put(out, {"format": FORMAT, "checkpoint": text, "rotations": rotations})

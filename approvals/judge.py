@@ -30,6 +30,8 @@ from checkvalve.filters.strictjson import JSON
 PRUNED: Final = "log.pruned"
 """The kind of the event that says which events were exported and removed."""
 ROTATED: Final = "log.key_rotated"
+KEYS: Final = "log.keys"
+"""The subject of rotations: there is an index on subjects, and receipts need these events."""
 _WATCHED: Final = frozenset({"log.started", "log.heartbeat"})
 _SECOND: Final = 1_000_000
 _SLACK: Final = 2  # heartbeats may come late: a busy machine is no silence
@@ -155,7 +157,7 @@ class Watch:
         if self.every and event.at - self.last > _SLACK * self.every * _SECOND:
             start, end = to_the_second(self.last), to_the_second(event.at)
             self.silences.append(f"no heartbeat from {start} to {end}, before event {event.seq}")
-        self.last = event.at
+        self.last = max(self.last, event.at)  # a clock that goes back is no silence
         if event.kind in _WATCHED:
             every = body_of(event.body).get("every")
             self.every = every if isinstance(every, int) and every > 0 else 0

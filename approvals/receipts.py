@@ -19,7 +19,7 @@ from checkvalve.approvals.audit import Event
 from checkvalve.approvals.bundles import event_from, event_line
 from checkvalve.approvals.checkpoints import Opened
 from checkvalve.approvals.errors import LogError, LogTamperedError
-from checkvalve.approvals.judge import ROTATED, rotations_in
+from checkvalve.approvals.judge import KEYS, rotations_in
 from checkvalve.approvals.lastsigned import newest, opened, parse_size
 from checkvalve.approvals.logkeys import Rotation, Trust
 from checkvalve.approvals.merkle import inclusion_proof, leaf_hash, root_of_inclusion
@@ -65,7 +65,7 @@ def make_receipt(connection: sa.Connection, wanted: Sequence[Event]) -> Receipt:
         raise LogError("there is no receipt yet: the newest events are not signed", remedy=_SEAL)
     subtree = Tiles(connection).subtree
     items = tuple((event, tuple(inclusion_proof(event.seq - 1, size, subtree))) for event in wanted)
-    query = sa.select(events).where(events.c.kind == ROTATED, events.c.seq <= size).order_by(events.c.seq)
+    query = sa.select(events).where(events.c.subject == KEYS, events.c.seq <= size).order_by(events.c.seq)
     rotations = rotations_in(Event(**row) for row in connection.execute(query).mappings())
     return Receipt(items, text, tuple(rotations))
 

@@ -31,6 +31,7 @@ from checkvalve.approvals.anchors import Anchor
 from checkvalve.approvals.checkpoints import Checkpoint, Opened, sign
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.errors import LogError, LogTamperedError
+from checkvalve.approvals.judge import KEYS, ROTATED
 from checkvalve.approvals.lastsigned import newest, opened, parse_size, read_signed, write_signed
 from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.merkle import consistency_proof, leaf_hash
@@ -122,7 +123,7 @@ class Sealer:
             size = (connection.execute(sa.select(audit_head.c.seq)).scalar() or 0) + 1
             key = self._key.rotated(size)
             body: dict[str, JSON] = {"rotation": key.rotations[-1].to_json()}
-            audit.append(connection, at=self._clock(), kind="log.key_rotated", body=body)
+            audit.append(connection, at=self._clock(), kind=ROTATED, subject=KEYS, body=body)
             save(key)
         self._key = key
         sealed = self.seal()

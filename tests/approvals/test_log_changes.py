@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -140,8 +141,6 @@ def test_without_comparing_roots_a_rewritten_event_would_pass(small: bytes, monk
     prev, anew = "", []
     for event in events:
         form = Event(event.seq, 5, event.kind, event.subject, event.body, prev, "", event.salt, event.commitment)
-        import hashlib
-
         prev_of, prev = prev, "sha256:" + hashlib.sha256(form.form).hexdigest()
         anew.append({**json.loads(lines[event.seq - 1]), "at": 5, "prev": prev_of, "hash": prev})
     rewritten = b"\n".join([head, *(json.dumps(one).encode() for one in anew), b""])
