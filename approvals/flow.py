@@ -16,7 +16,7 @@ from checkvalve.approvals.named import Chosen
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Principal, Role, ToolSpec
 from checkvalve.filters.asking import asking_clauses
 from checkvalve.filters.index import DECODED, AttributionIndex
-from checkvalve.filters.labels import Readers
+from checkvalve.filters.labels import Authority, Readers, Trust
 from checkvalve.filters.links import Link, links
 from checkvalve.filters.normalise import normalise
 from checkvalve.filters.origins import Field, MatchKind
@@ -66,12 +66,12 @@ def may_flow(
     """Say whether the content of a call may go to its targets.
 
     1. Content that is entirely the user's words is the user's to send, and what stands word for word in the source of a
-    mandate may go to a target that it covers or the user chose. 2. All other content counts as a mixture of
-    everything the session has read, since a model may paraphrase or encode; of an isolated model, which sees no
-    content, as a mixture of all fields that were ``put_in``, and of what it was told of others. 3. A call without a
-    target speaks to everybody, unless all its targets are declared optional. 4. Each target must be a reader of that
-    mixture, or be chosen by the user; 5. and even then data that only the owner may read has to be named as well. An
-    endorsement accepts a target, and says nothing about who may read what.
+    mandate may go to a target that it covers or the user chose; the target is spelled as it stands there. 2. All other
+    content counts as a mixture of everything the session has read, since a model may paraphrase or encode; of an
+    isolated model, which sees no content, as a mixture of all fields that were ``put_in``, and of what it was told of
+    others. 3. A call without a target speaks to everybody, unless all its targets are declared optional. 4. Each target
+    must be a reader of that mixture, or be chosen by the user; 5. and even then data that only the owner may read has
+    to be named as well. An endorsement accepts a target, and says nothing about who may read what.
     """
     content = [item for item in leaves if not item.authority_bearing or tool.leaves_domain]
     read = None if put_in is None else [*_given(put_in, tool), *_told(index)]
@@ -80,9 +80,10 @@ def may_flow(
         mixture = reduce(Readers.meet, (field.readers for field in read), PUBLIC)
     said = index.user_words()
     targets = [item for item in leaves if item.spec.role is Role.TARGET]
-    if mixture.public or all(
+    own = all(
         _is_users(item, said) or _is_closed(item, tool) or _is_mandated(item, targets, chosen) for item in content
-    ):
+    )
+    if mixture.public or (own and all(_is_spelled(item) for item in targets)):
         return True
     if not targets:
         declared = [argument for argument in tool.args.values() if argument.role is Role.TARGET]
@@ -93,6 +94,21 @@ def may_flow(
         return False
     restricted = index.restricted_fields() if read is None else read
     return not any(_is_secret(field) and not _named(field, index, tool) for field in restricted)
+
+
+def _is_spelled(item: AttributedLeaf) -> bool:
+    """Say whether a target is spelled as its source has it, or plainly: a model's own letter case would say something.
+
+    What outsiders wrote is no pattern, since they may write every spelling; of a covered value it is the source.
+    """
+    value = str(item.leaf.value)
+    if canonical(item.spec.kind, value) in {value, value.removeprefix("+"), value.removeprefix("https:")}:
+        return True
+    return any(
+        origin.match in {MatchKind.EXACT, MatchKind.REFERENCE}
+        and (item.covered_by or origin.field.authority > Authority.NONE or origin.field.trust >= Trust.VERIFIED)
+        for origin in item.attribution.origins
+    )
 
 
 def _is_mandated(item: AttributedLeaf, targets: Sequence[AttributedLeaf], chosen: Chosen) -> bool:
