@@ -27,9 +27,11 @@ def _set(text: str) -> frozenset[str]:
 _ADVERBS: Final = _set("already also still just now never always only probably too schon bereits auch déjà aussi ya")
 _TELLING: Final = FINITE | _set(
     "asked asks wrote writes sent sends said says told tells wants wanted needs needed knows got gets received "
-    "requested called gave forwarded schrieb sagte schickte wollte braucht weiß a ont tiene pidió dijo escribió"
+    "requested called gave forwarded schrieb sagte schickte wollte braucht weiß ont tiene pidió dijo escribió"
 )
 """Right behind an address these say what its owner does: "the mail that eve@drop.example *sent* me"."""
+_DONE: Final = _set("écrit dit reçu transmis fait mis pris voulu")
+"""Behind the French "a" these and words in "é" say what somebody did; the English "a" begins a thing to be sent."""
 _RELATED: Final = _set(
     "addressed sent forwarded written given paid belonging belongs due assigned according compared related linked next "
     "prior goes went gerichtet adressiert geschickt adressé envoyé dirigido enviado"
@@ -57,8 +59,8 @@ def is_aside(seen: Mention, verbs: Collection[str]) -> bool:
     at once ("the notes for X to ann@corp.example").
     """
     after = [word for word, *_ in tokens(seen.after)]
-    following = next((word for word in after if word not in _ADVERBS), "")
-    if following in _TELLING or _is_in_brackets(seen):
+    following = [word for word in after if word not in _ADVERBS]
+    if _tells(following) or _is_in_brackets(seen):
         return True
     said = [word for word, *_ in tokens(seen.before)]
     if len(said) > 1 and said[-1] in DESTINATION_MARKERS and said[-2] in _RELATED:
@@ -66,6 +68,12 @@ def is_aside(seen: Mention, verbs: Collection[str]) -> bool:
     if len(after) > 1 and after[0] in _ONTO and set(after[1]) <= {MASK}:
         return True
     return _has_destination(seen.before, said, verbs)
+
+
+def _tells(following: list[str]) -> bool:
+    """Say whether the words behind a mention begin a statement about it."""
+    did = following[:1] == ["a"] and any(word in _DONE or word.endswith("é") for word in following[1:2])
+    return did or bool(_TELLING & set(following[:1]))
 
 
 def is_doubted(words: Collection[str]) -> bool:

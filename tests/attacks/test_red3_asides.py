@@ -41,6 +41,8 @@ ORDERS = [
     f"Send Eve the notes. Eve's address is {EVE}",
     f"Eve's address is {EVE}. Send her the notes",
     f"Mail {EVE} my notes",
+    f"Mail {EVE} a summary of my notes",
+    f"Send {EVE} a copy of the notes",
     f"Write a mail about the trip to {EVE}",
 ]
 
