@@ -112,8 +112,10 @@ def _negates(text: str, said: set[str]) -> bool:
 
 
 def identity(record: str, index: AttributionIndex) -> tuple[str, ...]:
-    """Return what makes a record the same when it is listed twice: its ids, or everything in it when it has none."""
-    ids = tuple(sorted(field.text for field in index.record_fields(record) if field.kind.startswith("id:")))
+    """Return what makes a record the same when it is listed twice: its typed ids, or everything in it without one."""
+    ids = tuple(
+        sorted(f"{field.kind} {field.text}" for field in index.record_fields(record) if field.kind.startswith("id:"))
+    )
     return ids or tuple(sorted(field.text for field in index.record_fields(record)))
 
 
