@@ -27,7 +27,7 @@ from checkvalve.approvals.risk import (
     tier_of,
 )
 from checkvalve.approvals.store import Store
-from checkvalve.approvals.tables import audit_head, events, proposals
+from checkvalve.approvals.tables import events, proposals
 
 PAGE: Final = 50
 """Rows of one page of a list: what somebody looks through, and what a small page weighs."""
@@ -230,10 +230,15 @@ def newest_events(store: Store, *, limit: int = PAGE) -> list[Event]:
 
 
 def mark(store: Store) -> tuple[int, int]:
-    """Return the number of the log's last event and how many questions are open: what a waiting page watches."""
+    """Return the number of the last event about a call or a task, and how many questions are open.
+
+    A waiting page watches these; that somebody looked, or that the log is alive, is no news to it.
+    """
+    kind = events.c.kind
+    last = sa.select(events.c.seq).where(sa.or_(kind.startswith("proposal."), kind.startswith("task.")))
+    count = sa.select(sa.func.count()).select_from(proposals).where(_PENDING)
     with store.read() as connection:
-        seq = connection.execute(sa.select(audit_head.c.seq)).scalar() or 0
-        count = sa.select(sa.func.count()).select_from(proposals).where(_PENDING)
+        seq = connection.execute(last.order_by(events.c.seq.desc()).limit(1)).scalar() or 0
         return seq, connection.execute(count).scalar_one()
 
 

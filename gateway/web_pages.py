@@ -21,6 +21,7 @@ from checkvalve.approvals.card import as_text
 from checkvalve.approvals.content import SqlContentStore
 from checkvalve.approvals.errors import (
     ApprovalError,
+    BudgetError,
     ConflictError,
     CredentialError,
     MandateError,
@@ -49,6 +50,7 @@ _ROUTERS: Final[tuple[APIRouter, ...]] = (
 _CODES: Final[tuple[tuple[type[ApprovalError], int, str], ...]] = (
     (NotFoundError, 404, "missing"),
     (NotAllowedError, 403, "own"),
+    (BudgetError, 429, "budget"),
     (ConflictError, 409, "moved"),
     (QueueError, 409, "refused"),
     (MandateError, 422, "mandate"),

@@ -293,9 +293,9 @@ def test_changed_arguments_need_their_own_look(review: Review) -> None:
 
 def test_an_answer_faster_than_reading_is_none(review: Review) -> None:
     proposal = review.poisoned()
+    review.wait(0)  # the clock stands still
     fields = review.fields(review.card(proposal), f"/review/items/{proposal.id}/yes")
-    at = review.desk.sessions.clock()
-    review.desk.sessions.clock = lambda: at + 0.5
+    review.wait(0.6)
     data = {**fields, "scope": "data", "digest": proposal.digest[7:13]}
     assert review.client.post(f"/review/items/{proposal.id}/yes", data=data).status_code == 425
     assert review.state(proposal) is State.PENDING
@@ -509,3 +509,14 @@ def test_a_seal_is_of_exactly_these_parts(parts: list[str], others: list[str]) -
     key = PageKey()
     assert key.is_sealed(key.seal("n"), "n")
     assert not key.is_sealed(key.seal(""), "")
+
+
+def test_a_person_who_said_yes_too_often_is_told_so(tmp_path: Path) -> None:
+    with reviewing(tmp_path, review_budget=1) as review:
+        one, two = review.bill(), review.poisoned()
+        assert review.answer(one).status_code == 303
+        refused = review.answer(two)
+        assert refused.status_code == 429
+        assert "as often as one person may" in refused.text
+        assert review.state(two) is State.PENDING
+        assert review.answer(two, "no").status_code == 303

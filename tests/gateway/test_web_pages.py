@@ -50,10 +50,9 @@ def test_a_card_says_why_and_where_from_before_anything_else(review: Review) -> 
         "Clock, people and digest",
         "me@corp.example",
     ]
-    places = [text.find(part, text.find("High risk")) for part in order]
-    assert -1 not in places, [part for part, at in zip(order, places, strict=True) if at < 0]
-    first = [text.index(part) for part in order[:9]]
-    assert first == sorted(first)
+    at = text.index(order[0], 20)  # not in the title
+    for part in order:
+        at = text.index(part, at)
 
 
 def test_a_value_that_stands_nowhere_is_said_to_stand_nowhere(review: Review) -> None:
