@@ -16,19 +16,25 @@ from checkvalve.approvals.decide import ANSWER, Decision
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.reads import Read, Reads
-from checkvalve.approvals.records import USED, Proposal
+from checkvalve.approvals.records import USED, Proposal, State
 from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.snapshot import Earlier, Snapshot
 from checkvalve.approvals.toolspec import Effect, Idempotency, Manifest, ToolSpec
 from checkvalve.approvals.verdicts import Deny
 from checkvalve.filters.fields import source_of
 from checkvalve.filters.strictjson import JSON
-from checkvalve.graphs.calls import Call
+from checkvalve.graphs.calls import Call, turn_suffix
 
 TRIES: Final = 5
 """Times that a call is decided anew when another one was faster to use what was left of a mandate."""
 SPENT: Final = Deny("mandate-spent", "mandate_spent", "propose the call again")
 """The verdict on a call that lost the race for the last of a mandate, again and again."""
+
+
+_OPEN: Final = frozenset({State.PENDING, State.APPROVED})
+Effects = dict[tuple[str, str, str], str]
+"""What a call of a tool, a server and a digest did, see :func:`effect_key`."""
 
 
 @dataclass
@@ -45,7 +51,7 @@ class Results:
         known = args if isinstance(args, dict) else {}
         self._calls.setdefault(source_of(str(tool), str(call)), (str(tool), str(server), str(call), known))
 
-    def reads(self, rows: Sequence[Proposal], *, whole: bool = True) -> Reads:
+    def reads(self, rows: Sequence[Earlier], *, whole: bool = True) -> Reads:
         """Return the reads in the order of the record; ``whole``, and everything that was passed to tools."""
         ended = {row.call_id: row.updated_at for row in rows}
         found = {
@@ -57,7 +63,24 @@ class Results:
         return Reads(found, passed)
 
 
-def mandates_of(queue: Queue, thread: str, requester: str, own: Proposal | None) -> list[MandateEntry]:
+def asked_before(queue: Queue, stands: Snapshot, request: ActionRequest, *, mode: str) -> Proposal | None:
+    """Return the open or approved question about exactly this call from an earlier turn: nobody is asked twice.
+
+    Its approval permits one attempt, whichever turn makes it; right before that everything is checked again.
+    """
+    turn = turn_suffix(request.call_id)
+    for row in stands.calls:
+        if row.state not in _OPEN or row.digest != request.digest or row.verdict_name != "review":
+            continue
+        if turn and (earlier := turn_suffix(row.call_id)) and turn != earlier:
+            if not row.mode == mode == "enforce":
+                return None
+            found = queue.get(row.id)
+            return found if found.state in _OPEN else None
+    return None
+
+
+def mandates_of(queue: Queue, thread: str, requester: str, own: Earlier | None) -> list[MandateEntry]:
     """Return the mandates for a call; ``own`` is its record, where it was decided before."""
     if own is None:
         return queue.mandates.in_force(thread, requester)
@@ -76,17 +99,25 @@ def refused(decision: Decision, verdict: Deny) -> Decision:
     return replace(decision, verdict=verdict, rules=rules, endorsable=(), uses=(), mandate=None)
 
 
-def tools_used(rows: Iterable[Proposal]) -> list[str]:
+def tools_used(rows: Iterable[Earlier]) -> list[str]:
     """Return the tool of each call that had its effect, or may still have it."""
     return [row.tool for row in rows if row.state in USED]
 
 
-def effects(rows: Iterable[Proposal], manifest: Manifest) -> Iterator[str]:
-    """Yield what each effect that happened, or may still happen, was: the user asked for it once."""
+def effects(rows: Iterable[Earlier], manifest: Manifest, known: Effects) -> Iterator[str]:
+    """Yield what each effect that happened, or may still happen, was: the user asked for it once.
+
+    ``known`` keeps what was worked out before; the stored bytes are checked every time.
+    """
     for row in rows:
         spec = manifest.find(row.tool, row.server)
-        if spec is not None and row.state in USED:
-            yield effect_key(ActionRequest.build(row.tool, row.args(), server=row.server), spec)
+        if spec is None or row.state not in USED:
+            continue
+        row.check()
+        call = row.tool, row.server, row.digest
+        if call not in known:
+            known[call] = effect_key(ActionRequest.build(row.tool, row.args(), server=row.server), spec)
+        yield known[call]
 
 
 def idempotency(spec: ToolSpec | None, call: Call) -> Idempotency:
@@ -96,4 +127,16 @@ def idempotency(spec: ToolSpec | None, call: Call) -> Idempotency:
     return spec.idempotency if spec else Idempotency.NONE
 
 
-__all__ = ["SPENT", "TRIES", "Results", "effects", "held_back", "idempotency", "mandates_of", "refused", "tools_used"]
+__all__ = [
+    "SPENT",
+    "TRIES",
+    "Effects",
+    "Results",
+    "asked_before",
+    "effects",
+    "held_back",
+    "idempotency",
+    "mandates_of",
+    "refused",
+    "tools_used",
+]

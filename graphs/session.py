@@ -18,8 +18,9 @@ from checkvalve.approvals.errors import MandateSpentError
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.leaving import Leaving
 from checkvalve.approvals.mandates import Mandate
-from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.snapshot import Snapshot, snapshot
 from checkvalve.approvals.verdicts import Deny, Verdict
 from checkvalve.filters.fields import source_of
 from checkvalve.filters.index import AttributionIndex
@@ -54,6 +55,7 @@ class GuardSession:
         self._delivered: set[str] = set()
         self._written: set[str] = set()  # the sources that are answers of a model
         self._results = given.Results()
+        self._effects: given.Effects = {}
         self._scans = Scans(services.inbound, services.manifest)
         self._granted: set[Mandate] = set()
 
@@ -152,36 +154,32 @@ class GuardSession:
         """
         request = self.request(call)
         with self._lock:
-            if refuse is None and (asked := self._asked_before(request, call)):
+            stands = self._stands(call)
+            services = self._services
+            if refuse is None and (asked := given.asked_before(services.queue, stands, request, mode=services.mode)):
                 return asked
             for _ in range(given.TRIES):
                 with suppress(MandateSpentError):  # another call was faster: what is left decides
-                    return self._record(request, self._decided(request, call, refuse), call)
-            return self._record(request, given.refused(self._decide(request, call), given.SPENT), call)
+                    return self._record(request, self._decided(request, call, refuse, stands), call)
+                stands = self._stands(call)
+            return self._record(request, given.refused(self._decide(request, call, stands), given.SPENT), call)
 
-    def _decided(self, request: ActionRequest, call: Call, refuse: Deny | None) -> Decision:
-        decision = self._decide(request, call)
+    def _stands(self, call: Call) -> Snapshot:
+        """Take in what is new, and return how the thread stands in the queue."""
+        self._refresh(call.turn)
+        return snapshot(self._services.queue, self.thread)
+
+    def _decided(self, request: ActionRequest, call: Call, refuse: Deny | None, stands: Snapshot) -> Decision:
+        decision = self._decide(request, call, stands)
         if refuse is not None:
             return given.refused(decision, refuse)
-        paused = self._services.queue.flood(self.thread).paused
-        return given.held_back(decision, self._services.manifest.find(call.tool, call.server)) if paused else decision
+        spec = self._services.manifest.find(call.tool, call.server)
+        return given.held_back(decision, spec) if stands.flood.paused else decision
 
     def _record(self, request: ActionRequest, decision: Decision, call: Call) -> Proposal:
         spec = self._services.manifest.find(call.tool, call.server)
         mode, repeats = self._services.mode, given.idempotency(spec, call)
         return self._services.queue.propose(request, decision, mode=mode, idempotency=repeats)
-
-    def _asked_before(self, request: ActionRequest, call: Call) -> Proposal | None:
-        """Return the open or approved question about exactly this call from an earlier turn: nobody is asked twice.
-
-        Its approval permits one attempt, whichever turn makes it; right before that everything is checked again.
-        """
-        turn = turn_suffix(call.id)
-        for row in self._services.queue.list([State.PENDING, State.APPROVED], thread=self.thread):
-            earlier = turn_suffix(row.call_id)
-            if row.digest == request.digest and row.verdict_name == "review" and turn and earlier and turn != earlier:
-                return row if row.mode == self._services.mode == "enforce" else None
-        return None
 
     def held(self, field: Field, turn: str) -> Field:
         """Return a stored field with what the whole session knows of it; see :meth:`AttributionIndex.held`."""
@@ -192,7 +190,7 @@ class GuardSession:
 
         def check() -> Verdict:
             with self._lock:
-                return self._decide(self.request(call), call).verdict
+                return self._decide(self.request(call), call, self._stands(call)).verdict
 
         return check
 
@@ -211,26 +209,24 @@ class GuardSession:
             requester=self._requester,
         )
 
-    def _decide(self, request: ActionRequest, call: Call) -> Decision:
-        self._refresh(call.turn)
+    def _decide(self, request: ActionRequest, call: Call, stands: Snapshot) -> Decision:
         services = self._services
-        listed = services.queue.list(thread=self.thread)
-        rows = [row for row in listed if row.call_id != call.id]
-        own = next((row for row in listed if (row.call_id, row.digest) == (call.id, request.digest)), None)
+        rows = [row for row in stands.calls if row.call_id != call.id]
+        own = next((row for row in stands.calls if (row.call_id, row.digest) == (call.id, request.digest)), None)
         mandates = given.mandates_of(services.queue, self.thread, self._requester, own)
         context = DecisionContext(
             manifest=services.manifest,
             policy=services.policy,
             index=self._index,
             profile=services.profile,
-            endorsements=services.queue.endorsements(self.thread),
+            endorsements=stands.endorsements,
             requester=self._requester,
             mandates=mandates,
             reads=self._results.reads(rows, whole=bool(mandates)),
             calls_so_far=Counter(given.tools_used(rows)),
-            done=frozenset(given.effects(rows, services.manifest)),
+            done=frozenset(given.effects(rows, services.manifest, self._effects)),
             questions_so_far=sum(row.verdict_name == "review" for row in rows),
-            max_questions=services.max_questions + services.queue.flood(self.thread).more,
+            max_questions=services.max_questions + stands.flood.more,
             observed_schema_digest=call.schema_digest,
             protected=services.protected,
             references=call.references,
