@@ -135,12 +135,10 @@ def _told(index: AttributionIndex) -> Iterator[Field]:
 
 def _is_closed(item: AttributedLeaf, tool: ToolSpec) -> bool:
     """Say whether content is a date: a closed type, which carries a few bits and no text, inside the trust domain."""
+    if item.spec.kind != "date" or tool.leaves_domain:
+        return False
     value = str(item.leaf.value)
-    plain = canonical("date", value) in {
-        value,
-        value.replace("T", " "),
-    }  # one spelling: others would say something, too
-    return item.spec.kind == "date" and not tool.leaves_domain and plain
+    return canonical("date", value) in {value, value.replace("T", " ")}  # one spelling: others would say something, too
 
 
 def _is_users(item: AttributedLeaf, said: str) -> bool:

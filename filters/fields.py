@@ -206,3 +206,17 @@ def _data_keys(value: object, rules: Sequence[FieldRule]) -> Iterator[tuple[Step
             stack.extend(((*where, str(key)), member) for key, member in item.items())
         elif isinstance(item, list | tuple):
             stack.extend(((*where, index), member) for index, member in enumerate(item))
+
+
+def name_of(path: str) -> str:
+    """Return the last step of a path that is no position in a list."""
+    rest, _, step = path.rpartition(".")
+    while step.isdigit() and rest:
+        rest, _, step = rest.rpartition(".")
+    return "" if step.isdigit() else step
+
+
+def listing_of(record: str) -> str:
+    """Return what records of one tool's lists have in common: no call, and no position in the list."""
+    source, _, path = record.partition("#")
+    return f"{source.rpartition('/')[0]}#{path.rstrip('0123456789')}"

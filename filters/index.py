@@ -16,12 +16,12 @@ from typing import Final
 from checkvalve.filters.analysis import Analysis, analyse, decoded_views
 from checkvalve.filters.asking import points_back
 from checkvalve.filters.echoes import Echoes
-from checkvalve.filters.fields import leaves, result_fields
+from checkvalve.filters.fields import leaves, listing_of, name_of, result_fields
 from checkvalve.filters.labels import NOBODY, Authority, Readers, Trust
 from checkvalve.filters.mentions import mask, mention
 from checkvalve.filters.normalise import Normalised, normalise
 from checkvalve.filters.origins import Attribution, Field, FieldRule, MatchKind, Origin
-from checkvalve.filters.places import Place, Places, Wanted
+from checkvalve.filters.places import Place, Places, Wanted, parts_of
 from checkvalve.filters.values import canonical, words
 from checkvalve.filters.words import names_in, own_parts, spoken_name
 
@@ -169,11 +169,11 @@ class AttributionIndex:
 
     def siblings(self, record: str) -> Sequence[str]:
         """Return every record that the same tool has listed in the same place, ``record`` itself among them."""
-        return self._listings.get(_listing(record), ())
+        return self._listings.get(listing_of(record), ())
 
     def is_listed_whole(self, record: str) -> bool:
         """Say whether the tool that listed ``record`` was called without an argument once: no search, and no page."""
-        return _listing(record).partition("#")[0] in self._listed_whole
+        return listing_of(record).partition("#")[0] in self._listed_whole
 
     def named_alike(self, name: str) -> Sequence[Field]:
         """Return the fields that name a record and are spoken like ``name``."""
@@ -197,11 +197,13 @@ class AttributionIndex:
         return answer
 
     def _attribute(self, value: str, kind: str) -> Attribution:
-        wanted = Wanted.of(value, kind)
         decoded = [Wanted.of(view, kind) for view in decoded_views(value)]
+        parts = [] if decoded else parts_of(value, kind)
+        likely = [places for places in self._places.values() if all(places.holds(part) for part in parts)]
+        wanted = Wanted.of(value, kind) if likely else None
         found: list[Origin] = []
-        for places in self._places.values():
-            if len(found) >= MAX_ORIGINS:
+        for places in likely:
+            if wanted is None or len(found) >= MAX_ORIGINS:
                 break
             best = places.best(wanted, decoded, MAX_ORIGINS - len(found))
             found += (self._origin(match, place, places.text(place.field), kind) for match, place in best)
@@ -238,7 +240,7 @@ class AttributionIndex:
         self.fields.append(field)
         if field.record:
             if field.record not in self._records:
-                self._listings[_listing(field.record)].append(field.record)
+                self._listings[listing_of(field.record)].append(field.record)
             self._records[field.record].append(field)
         if field.names_record:
             self._named[spoken_name(field.text)].append(field)
@@ -255,7 +257,7 @@ class AttributionIndex:
         if not field.echo:
             self._readers = self._readers.meet(field.readers)
         if field.readers.names:
-            self._restricted.setdefault((field.readers, _name(field.path)), field)
+            self._restricted.setdefault((field.readers, name_of(field.path)), field)
         return places
 
     def _remember_person(self, field: Field) -> None:
@@ -277,20 +279,6 @@ class AttributionIndex:
             mention=mention(mask(text.text), start, end, kind) if personal else None,
             stale=personal and field.turn > 0 and field.turn not in self._in_force(),
         )
-
-
-def _name(path: str) -> str:
-    """Return the last step of a path that is no position in a list."""
-    rest, _, step = path.rpartition(".")
-    while step.isdigit() and rest:
-        rest, _, step = rest.rpartition(".")
-    return "" if step.isdigit() else step
-
-
-def _listing(record: str) -> str:
-    """Return what records of one tool's lists have in common: no call, and no position in the list."""
-    source, _, path = record.partition("#")
-    return f"{source.rpartition('/')[0]}#{path.rstrip('0123456789')}"
 
 
 def _words_field(source: str, text: str, authority: Authority, turn: int) -> Field:

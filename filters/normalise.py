@@ -56,6 +56,7 @@ _PLAIN: Final = r"\t\n\r\x20-\x5f\x61-\x7e"  # ASCII that nothing but lower-casi
 _NOT_PLAIN: Final = re.compile(f"([^{_PLAIN}]+)")
 
 
+@lru_cache(maxsize=64)  # one decision asks of the same text several times
 def has_invisible(text: str) -> bool:
     """Say whether ``text`` holds a character that leaves no mark on a screen."""
     return not (text.isascii() and text.isprintable()) and any(map(is_invisible, set(text)))
@@ -63,8 +64,9 @@ def has_invisible(text: str) -> bool:
 
 def visible(text: str) -> str:
     """Return ``text`` without the characters that leave no mark on a screen."""
-    hidden = [ord(char) for char in set(text) if is_invisible(char)]
-    return text.translate(dict.fromkeys(hidden)) if hidden else text
+    if not has_invisible(text):
+        return text
+    return text.translate(dict.fromkeys(ord(char) for char in set(text) if is_invisible(char)))
 
 
 @dataclass(frozen=True, slots=True)

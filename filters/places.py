@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final, NamedTuple
@@ -29,6 +29,9 @@ MAX_TRIED: Final = 4_096
 can miss is a mention in a long text, and a place that is not found trusts nothing."""
 _LONG: Final = 16
 """Words of a row from which on it is compared as a text, once the words around its rarest one fit."""
+_LONG_TEXT: Final = 2_048
+_PART: Final = 400
+"""Characters of a text of which parts are looked for first, and of such a part."""
 _BITS: Final = 32
 _MASK: Final = (1 << _BITS) - 1
 _ORDER: Final = {match: position for position, match in enumerate(MatchKind)}
@@ -66,6 +69,22 @@ class Wanted:
         forms = (("text", text),) if text else ()
         said = split(normal)
         return cls(value, kind, (*forms, (family, special)) if special else forms, said, dict.fromkeys(said))
+
+
+def parts_of(value: str, kind: str) -> list[list[str]]:
+    """Return the words of three parts of a long text without a form of its own; of anything else nothing.
+
+    Most of what a model writes stands nowhere, and then three parts show it without reading the whole. A part begins
+    and ends at a blank, which every form of a text keeps, so its words are words of the whole in a row.
+    """
+    if len(value) < _LONG_TEXT or kind.partition(":")[0] not in PLAIN:
+        return []
+    found = []
+    for start in (len(value) * quarter // 4 for quarter in range(1, 4)):
+        _, _, part = value[start : start + _PART].partition(" ")
+        part, _, _ = part.rpartition(" ")
+        found.append(split(normal_text(part)))
+    return [part for part in found if part]
 
 
 class Places:
@@ -124,6 +143,12 @@ class Places:
                 _keep(hits, MatchKind.DERIVED, place)
         return sorted(hits.values(), key=_quality)[:room]
 
+    def holds(self, part: list[str]) -> bool:
+        """Say whether these words may stand in a row somewhere; a value stands nowhere where a part of it does not."""
+        if all(len(self._words.get(word, ())) > MAX_TRIED for word in part):
+            return True  # more places than are tried
+        return any(True for _ in self._rows(part, dict.fromkeys(part)))
+
     def sizes(self) -> tuple[int, int]:
         """Return how many places of words and of forms are kept: what the memory grows with."""
         forms = (found for known in self._forms.values() for found in known.values())
@@ -160,21 +185,21 @@ class Places:
     def _phrase(self, wanted: Wanted) -> Iterator[Place]:
         """Yield where the words of a value stand in a row."""
         length = len(wanted.words) - 1
-        for place in self._rows(wanted):
+        for place in self._rows(wanted.words, wanted.unique):
             starts = self._texts[place >> _BITS][1]
             first = place & _MASK
             yield Place(place >> _BITS, starts[first], starts[first + length] + len(wanted.words[-1]), whole=False)
 
-    def _rows(self, wanted: Wanted) -> Iterator[int]:
+    def _rows(self, said: list[str], unique: Iterable[str]) -> Iterator[int]:
         get, fewest, rarest = self._words.get, None, ""
-        for word in wanted.unique:
+        for word in unique:
             if (known := get(word)) is None:
                 return
             if fewest is None or len(known) < len(fewest):
                 fewest, rarest = known, word
         if fewest is None:
             return
-        said, first = wanted.words, wanted.words.index(rarest)
+        first = said.index(rarest)
         steps = (*range(1, len(said) - first), *range(-1, -first - 1, -1))
         near = [(self._words[said[first + step]], step) for step in steps[:_LONG]]
         for place in fewest[:MAX_TRIED]:

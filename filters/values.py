@@ -113,6 +113,10 @@ _NO_URL: Final = re.compile(r"[\x00-\x20\\]").search
 
 
 def _url(text: str) -> str | None:
+    return _url_short(text) if len(text) <= _SHORT else _url_form(text)
+
+
+def _url_form(text: str) -> str | None:
     """Return a URL without the scheme https, default port and one closing slash; everything else is kept as it is."""
     if not text or _NO_URL(text) or text.startswith(":"):
         return None
@@ -250,6 +254,8 @@ def _date(text: str) -> str | None:
     index = [position for position, name in enumerate(MONTHS, 1) if name.startswith(month.lower())]
     return f"{year}-{index[0]:02}-{int(number):02}" if len(index) == 1 and int(number) <= 31 else None  # noqa: PLR2004
 
+
+_url_short = lru_cache(maxsize=4096)(_url_form)
 
 _MAKERS: Final[dict[str, Callable[[str], str | None]]] = {
     "email": _email,
