@@ -25,6 +25,7 @@ from checkvalve.approvals.render import is_deceptive
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.verdicts import Review
+from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.channel_file import Channel, Mail, Slack, Webhook
 from checkvalve.gateway.channel_messages import MAX_VALUES, mail_of, slack_body, webhook_body
 from checkvalve.gateway.http_interrupts import interrupt_of
@@ -74,7 +75,7 @@ def channel(kind: type[Any], values: bool) -> Any:
         return Webhook(**told, url="https://h.example/", secret_file=Path("s"))
     if kind is Slack:
         return Slack(**told, url_file=Path("u"))
-    return Mail(**told, host="h", to=["ops@corp.example"], **{"from": "gate@corp.example"})
+    return Mail.model_validate({**told, "host": "h", "to": ["ops@corp.example"], "from": "gate@corp.example"})
 
 
 def strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
@@ -201,7 +202,13 @@ def test_19_a_value_is_in_no_message_unless_the_tier_says_so(kind: str, where: t
     canary = "CANARY-7f3a"
     request = ActionRequest.build("send", {"to": canary, "body": {"x": canary}}, thread="t", call_id="c", requester="b")
     row, first = asked(desk, request)
-    body = {"by": "reviewer:ann", "state": "approved", "note": canary, "result": canary, "error": {"text": canary}}
+    body: dict[str, JSON] = {
+        "by": "reviewer:ann",
+        "state": "approved",
+        "note": canary,
+        "result": canary,
+        "error": {"text": canary},
+    }
     notice = Notice(first.seq, first.id, first.at, kind, row.id, body, row)
     said = rendered(notice, channel(where, values=False))
     assert canary not in said

@@ -26,7 +26,7 @@ from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.outbox import Outbox
 from checkvalve.approvals.records import State
 from checkvalve.approvals.store import Store
-from checkvalve.gateway import mail_send, notifier, safe_post
+from checkvalve.gateway import notifier, safe_post
 from checkvalve.gateway.channel_file import Channels, Mail, Slack, Webhook, load_channels, secret_files, secrets_of
 from checkvalve.gateway.errors import ChannelError
 from checkvalve.gateway.notifier import LONGEST, TRIES, Notifier, wait_after
@@ -140,7 +140,7 @@ class TestAddresses:
                 used.append(place)
                 raise OSError
 
-        monkeypatch.setattr(safe_post.socket, "socket", lambda *_: Plain())
+        monkeypatch.setattr(socket, "socket", lambda *_: Plain())
         assert post("https://rebind.example/hook", b"", {}).word == "not_connected"
         assert used == [("93.184.216.34", 443)]
         assert asked == ["rebind.example"]
@@ -159,7 +159,7 @@ def resolve(monkeypatch: pytest.MonkeyPatch, first: list[str], then: list[str] |
         asked.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in answers]
 
-    monkeypatch.setattr(safe_post.socket, "getaddrinfo", found)
+    monkeypatch.setattr(socket, "getaddrinfo", found)
     return asked
 
 
@@ -419,7 +419,7 @@ class TestMail:
     @pytest.fixture
     def server(self, monkeypatch: pytest.MonkeyPatch) -> type[Smtp]:
         Smtp.log, Smtp.fails = [], {}
-        monkeypatch.setattr(mail_send.smtplib, "SMTP", Smtp)
+        monkeypatch.setattr(smtplib, "SMTP", Smtp)
         return Smtp
 
     def test_a_mail_goes_out_behind_tls(self, desk: Desk, server: type[Smtp], tmp_path: Path) -> None:

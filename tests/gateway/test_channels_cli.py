@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from checkvalve.approvals.outbox import Outbox
 from checkvalve.approvals.store import Store
-from checkvalve.gateway import channels_command, cli, notifier
+from checkvalve.gateway import cli, notifier
 from checkvalve.gateway.safe_post import Answered
 from tests.approvals.made import Desk, HandClock
 from tests.gateway.test_channels import SECRET
@@ -103,7 +104,7 @@ def test_running_tells_until_it_is_stopped(run: Run, desk: Desk, monkeypatch: py
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(channels_command.threading.Event, "wait", interrupted)
+    monkeypatch.setattr(threading.Event, "wait", interrupted)
     assert run("channels", "run")[0] in {1, 130}
     assert started == ["start", "stop"]
 
