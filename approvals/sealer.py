@@ -43,7 +43,7 @@ from checkvalve.filters.strictjson import JSON
 
 HEARTBEAT: Final = 300
 """Seconds without an event after which a heartbeat is written: a longer silence is one of the gateway's, and seen."""
-_ROUNDS: Final = 5  # of a race that others win
+_ROUNDS: Final = 50  # of a race that others win; each loss means that one of them has signed
 _SECOND: Final = 1_000_000
 _REMEDY: Final = "nothing was signed; verify the audit log: checkvalve audit verify"
 
@@ -77,7 +77,8 @@ class Sealer:
         self._signed = signed
         self._clock = clock
         self._anchors = tuple(anchors)
-        self._late: set[str] = set()  # anchors that have not taken the newest checkpoint
+        # anchors that have not taken the newest checkpoint: at first all, since a witness may know a newer one than we
+        self._late = {anchor.name for anchor in self._anchors}
         self._heartbeat = heartbeat
         self._lock = threading.Lock()
 

@@ -172,6 +172,27 @@ def test_a_log_gets_its_cosignatures_and_a_fork_of_it_stops(wired: WitnessAnchor
             fork.sealer.seal()
 
 
+@pytest.mark.claim("C5")
+def test_a_process_that_starts_over_an_older_database_is_told_by_the_witness(
+    wired: WitnessAnchor, tmp_path: Path
+) -> None:
+    """Also where the file of the last checkpoint is gone, and before anything new was written."""
+    with Store.open(f"sqlite:///{tmp_path}/a.db") as store:
+        write(store, 3)
+        Desk(store, tmp_path, QUICK_KEY, more=[wired]).sealer.seal()
+        store.close()
+        older = (tmp_path / "a.db").read_bytes()
+        write(store, 3)
+        Desk(store, tmp_path, QUICK_KEY, more=[wired]).sealer.seal()
+        store.close()
+        (tmp_path / "a.db").write_bytes(older)
+        (tmp_path / "signed").unlink()
+    with Store.open(f"sqlite:///{tmp_path}/a.db") as store:
+        again = WitnessAnchor(wired.url, wired.key)
+        with pytest.raises(LogTamperedError, match="has seen 6 events of this log, and it has 3"):
+            Desk(store, tmp_path, QUICK_KEY, more=[again]).sealer.seal()
+
+
 def test_a_witness_that_cannot_be_reached_or_lies_costs_nothing(
     witness: Witness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
