@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, TypeAlias
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from checkvalve.approvals import pages_data
+from checkvalve.approvals import attention, pages_data
 from checkvalve.approvals.card import leaves
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.content import HistoryItem
@@ -79,6 +79,8 @@ def show_card(visit: Visit, proposal: Proposal, *, notice: str = "", status: int
     """Return the card of a call, with what was just done or what stood in the way."""
     store, now = visit.desk.queue.store, visit.desk.queue.clock()
     pending = proposal.state is State.PENDING
+    if pending:
+        attention.note_shown(store, proposal.id, visit.reviewer.name, at=now, now=now)
     following = [row for row in pages_data.waiting(store) if row.id != proposal.id][:1]
     return visit.page(
         "card.html",

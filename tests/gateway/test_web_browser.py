@@ -1,7 +1,7 @@
 """The review pages in Chromium: keys, arming, forged cards, frames, focus, small screens, dark mode, contrast.
 
 Everything is started here: a server on the loopback address and a headless browser. The pictures that the
-documentation shows are taken by the last test, into ``docs/screenshots`` where ``CHECKVALVE_SCREENSHOTS`` is set, else
+documentation shows are taken by the last test, into ``docs/screenshots`` where ``SCREENSHOTS`` is set, else
 into a folder of the test.
 """
 
@@ -346,6 +346,10 @@ def test_pages_fit_and_can_be_read(scheme: str, width: int, site: Tabs) -> None:
         ".filter((n) => n.getBoundingClientRect().height < 44).length"
     )
     assert small == 0
+    page.evaluate(
+        "document.querySelector('h1').style.color = getComputedStyle(document.documentElement).backgroundColor"
+    )
+    assert page.evaluate(CONTRAST)  # what cannot be read is found
     site.said.clear()  # the page that is not there
 
 
@@ -361,7 +365,7 @@ def test_longer_languages_fit_too(language: str, site: Tabs) -> None:
 
 
 def test_pictures_of_every_page(site: Tabs, tmp_path: Path, root: Path) -> None:
-    wanted = os.environ.get("CHECKVALVE_SCREENSHOTS")
+    wanted = os.environ.get("SCREENSHOTS")
     folder = root / "docs" / "screenshots" if wanted else tmp_path / "screenshots"
     folder.mkdir(exist_ok=True)
     where = paths(site.review)
