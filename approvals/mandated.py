@@ -7,6 +7,7 @@ value stands in the named source, as itself and not by accident, and the agent d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -29,6 +30,9 @@ from checkvalve.filters.words import is_evidence
 
 _EXPLICIT: Final = frozenset({Effect.REMEMBER, Effect.CONFIGURE})
 _TOOL: Final = "tool:"
+_BLANKS: Final = re.compile(r"\s+")
+_MAX_RESPACED, _MAX_TABS = 3, 4
+"""Runs of tabs in a text that may be longer or shorter than its source's, and tabs in one: a few bits."""
 _QUOTES: Final = frozenset(
     {("'", "'"), ('"', '"'), ("`", "`"), ("\u2018", "\u2019"), ("\u201c", "\u201d"), ("\u201e", "\u201c")}
 )
@@ -64,6 +68,7 @@ class Bound:
     amount: str
     index: AttributionIndex
     reads: Reads | None
+    outgoing: bool = True
 
     @property
     def use(self) -> Use:
@@ -79,8 +84,9 @@ class Bound:
         """Do step 3."""
         if role not in self.mandate.roles:
             return False
-        # a text is covered letter by letter: its case and its blanks would carry something else out
-        whole = attribution.origins if role is not Role.CONTENT else _letter_by_letter(attribution)
+        # a text that leaves is covered letter by letter: its case and its blanks would carry something else out
+        letters = role is Role.CONTENT and self.outgoing
+        whole = _letter_by_letter(attribution) if letters else attribution.origins
         return any(self._answers(origin, attribution) for origin in whole)
 
     def _answers(self, origin: Origin, attribution: Attribution) -> bool:
@@ -134,7 +140,8 @@ def _bind(
     if not _has_allowed(mandate, request) or not all(_is_at(mandate, leaf) for leaf in _targets(request, spec)):
         return None
     name = "" if isinstance(item, Mandate) else item.id
-    return Bound(name, mandate, NamedSource.parse(mandate.source), format(amount, "f"), index, reads)
+    source, used = NamedSource.parse(mandate.source), format(amount, "f")
+    return Bound(name, mandate, source, used, index, reads, outgoing=spec.effect is not Effect.WRITE)
 
 
 def _fits(mandate: Mandate, spec: ToolSpec) -> bool:
@@ -201,7 +208,22 @@ def _is_itself(origin: Origin, attribution: Attribution) -> bool:
 
 
 def _letter_by_letter(attribution: Attribution) -> list[Origin]:
-    return [origin for origin in attribution.origins if origin.match in {MatchKind.EXACT, MatchKind.REFERENCE}]
+    return [
+        origin
+        for origin in attribution.origins
+        if origin.match in {MatchKind.EXACT, MatchKind.REFERENCE} or _is_respaced(origin, attribution.value)
+    ]
+
+
+def _is_respaced(origin: Origin, value: str) -> bool:
+    """Say whether a text differs from its source in the number of a few tabs only, as columns of a table do."""
+    start, end = origin.span
+    source = origin.field.text.encode("utf-8", "surrogatepass")[start:end].decode("utf-8", "replace")
+    if value.split() != source.split():
+        return False
+    pairs = zip(_BLANKS.findall(value), _BLANKS.findall(source), strict=True)
+    changed = [one for one, two in pairs if one != two]
+    return len(changed) <= _MAX_RESPACED and all(set(one) == {"\t"} and len(one) <= _MAX_TABS for one in changed)
 
 
 def _is_quoted(origin: Origin) -> bool:
