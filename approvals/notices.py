@@ -39,7 +39,11 @@ FOR_PEOPLE: Final = (ASKED, "expired", "unknown", "paused", "budget")
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One thing to tell. ``proposal`` is the call that it is about, None where it is about a task or a person."""
+    """One thing to tell.
+
+    ``proposal`` is the call that it is about, None where it is about a task or a person, or where the call cannot be
+    read: then all channels hear of it.
+    """
 
     seq: int
     id: str
@@ -84,16 +88,16 @@ def _recorded(body: Mapping[str, JSON]) -> str:
 
 
 def notice_of(event: Event, proposal: Proposal | None) -> Notice | None:
-    """Return what is told of an event, None where nobody is told."""
+    """Return what is told of an event, None where nobody is told, or where its content was erased."""
     kind = kind_of(event.kind, event.body)
-    if not kind or (event.kind.startswith(_MOVE) and proposal is None):
+    if not kind or not event.body:
         return None
     name = "msg_" + event.hash.removeprefix("sha256:")[:32]
     return Notice(event.seq, name, event.at, kind, event.subject, _body(event.body), proposal)
 
 
 def _body(text: str) -> dict[str, JSON]:
-    found = json.loads(text) if text else {}  # an erased one says nothing any more
+    found = json.loads(text) if text else {}
     return found if isinstance(found, dict) else {}
 
 

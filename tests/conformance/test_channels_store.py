@@ -6,16 +6,21 @@ import threading
 from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 
 from checkvalve.approvals import attention, audit
 from checkvalve.approvals.clock import micros
+from checkvalve.approvals.erasure import erase_call
 from checkvalve.approvals.errors import BudgetError
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.notices import KINDS, Notice
 from checkvalve.approvals.outbox import Outbox
 from checkvalve.approvals.records import State
 from checkvalve.approvals.report import report
+from checkvalve.approvals.request_keys import remember
+from checkvalve.approvals.selection import mark, page
 from checkvalve.approvals.store import Store
+from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.verdicts import Review
 from checkvalve.approvals.verify import verify
 from tests.approvals.made import ALLOW, DENY, Desk, HandClock
@@ -213,3 +218,54 @@ def test_one_refusal_among_many_yeses_is_no_rule(desk: Desk) -> None:
     desk.queue.reject(desk.propose(request=desk.request(thread="x")).id, desk.reviewer)
     (group,) = report(desk.queue.store, since=start, until=desk.clock(), fast=2.0).groups
     assert group.advice == ""
+
+
+def test_a_key_is_its_senders_and_belongs_to_one_request(store: Store, clock: HandClock) -> None:
+    assert remember(store, "ann", "k", {"a": 1}, now=clock()) == "new"
+    assert remember(store, "ann", "k", {"a": 1}, now=clock()) == "same"
+    assert remember(store, "ann", "k", {"a": 2}, now=clock()) == "other"
+    assert remember(store, "ben", "k", {"a": 2}, now=clock()) == "new"
+    clock.advance(days=3)
+    assert remember(store, "ann", "k", {"a": 2}, now=clock()) == "new"
+
+
+def test_pages_follow_each_other_and_show_a_requester_its_own(desk: Desk) -> None:
+    rows = [desk.propose(request=desk.request(requester=name)) for name in ("Bob", "eve", "bob", "BOB", "eve")]
+    first = page(desk.queue.store, states=[State.PENDING], requester="bob", limit=2)
+    after = first[-1].created_at, first[-1].id
+    second = page(desk.queue.store, states=None, requester="bob", after=after, limit=2)
+    found = [row.id for row in (*first, *second)]
+    assert sorted(found) == sorted(row.id for row in rows if row.requester.lower() == "bob")
+    assert page(desk.queue.store, states=None, requester="nobody") == []
+    assert mark(desk.queue.store) == audit.head(desk.queue.store).seq
+
+
+@pytest.mark.claim("C9")
+def test_a_damaged_call_keeps_no_channel_from_hearing_of_the_others(desk: Desk, box: Outbox) -> None:
+    box.collect("ops", anything)
+    damaged, whole = desk.propose(), desk.propose()
+    with desk.queue.store.write() as connection:
+        row = proposals.c
+        connection.execute(sa.update(proposals).where(row.id == damaged.id).values(decision="{"))
+    box.collect("ops", anything)
+    found = {}
+    while (delivery := box.claim("ops", hold=HOLD)) is not None:
+        notice = box.notice(delivery.seq)
+        assert notice is not None
+        found[notice.subject] = notice.proposal
+        box.arrived(delivery)
+    assert found == {damaged.id: None, whole.id: whole}
+
+
+def test_what_was_erased_is_told_to_nobody(desk: Desk, box: Outbox) -> None:
+    box.collect("ops", anything)
+    row = desk.propose()
+    desk.queue.reject(row.id, desk.reviewer)
+    box.collect("ops", anything)
+    with desk.queue.store.write() as connection:
+        erase_call(connection, row.id, at=desk.clock(), by="ann", reason="asked for")
+    delivery = box.claim("ops", hold=HOLD)
+    assert delivery is not None
+    assert box.notice(delivery.seq) is None
+    box.collect("late", anything)
+    assert box.after(0)[0] == []

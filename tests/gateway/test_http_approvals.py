@@ -13,7 +13,10 @@ import pytest
 
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.reviewers import Reviewers
-from checkvalve.gateway import http_runs, http_waiting, worker
+from checkvalve.gateway import http_runs, http_waiting, notifier, worker
+from checkvalve.gateway.errors import ChannelError
+from checkvalve.gateway.safe_post import Answered
+from tests.gateway.test_channels import SECRET
 from tests.gateway.test_http_api import FAST, Api, problem, serving
 
 
@@ -368,3 +371,30 @@ def test_langchains_names_show_the_call_and_a_resume_value_decides_nothing(desk:
     desk.decide(row)
     desk.api.wait("t1", "answered")
     assert desk.get("/threads/t1/interrupts", desk.api.ann).json() == []
+
+
+def test_a_server_tells_its_channels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+
+    def post(url: str, body: bytes, headers: Any, **_: Any) -> Answered:
+        sent.append(json.loads(body))
+        return Answered(204)
+
+    monkeypatch.setattr(notifier, "post", post)
+    monkeypatch.setattr(notifier, "EVERY", 0.02)
+    (tmp_path / "hook.secret").write_text(SECRET)
+    (tmp_path / "hook.secret").chmod(0o600)
+    file = tmp_path / "channels.toml"
+    file.write_text('[[webhook]]\nname = "ops"\nurl = "https://h.example/"\nsecret_file = "hook.secret"\n')
+    with serving(tmp_path, channels=file) as api:
+        desk = Desk(api)
+        row = desk.waiting()
+        desk.decide(row, "reject")
+        until = time.monotonic() + 20
+        while not any(item["type"] == "approval.rejected" for item in sent):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+    assert [item["data"]["approval"] for item in sent if item["type"] == "approval.asked"] == [row.id]
+    file.write_text('[[webhook]]\nname = "ops"\n')
+    with pytest.raises(ChannelError, match="webhook"), serving(tmp_path, channels=file):
+        pass
