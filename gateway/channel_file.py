@@ -159,7 +159,8 @@ def load_channels(file: Path) -> Channels:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(step) for step in first["loc"]) or "file"
         raise ChannelError(
-            f"{file}: {place}: {first['msg']}", "see docs/channels.md for what a channel may say"
+            f"{file}: {place}: {first['msg'].removeprefix('Value error, ')}",
+            "see docs/channels.md for what a channel may say",
         ) from error
     for channel in found.all():
         if isinstance(channel, Webhook):
