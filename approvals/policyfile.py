@@ -62,7 +62,9 @@ def read_rules(text: str, name: str, *, reserved: Collection[str] = ()) -> dict[
     try:
         parsed = json.loads(cedarpy.policies_to_json_str(text))
     except ValueError as error:
-        raise PolicyError(f"not Cedar: {error}", file=name, line=_broken(parts)) from None
+        raise PolicyError(
+            f"not Cedar: {error}", file=name, line=_broken(parts), remedy="mend the rule that begins there"
+        ) from None
     except RecursionError:
         raise PolicyError(
             "a rule with too long a chain of operators", file=name, remedy="split it into several"

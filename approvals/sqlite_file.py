@@ -27,6 +27,7 @@ _PRIVATE_FOLDER: Final = 0o700
 _OTHERS: Final = 0o077
 _WAL_TRIES: Final = 100  # switching to WAL ignores busy_timeout, so it is tried for up to five seconds
 _WAL_PAUSE: Final = 0.05
+_NONE_YET: Final = "the first run of an agent makes it; if one ran, check `database_url` in the settings"
 _RESTORE: Final = "nothing was changed; restore a backup, or move the file away to start an empty one"
 
 
@@ -40,9 +41,7 @@ def prepare(path: Path, *, create: bool) -> None:
     try:
         if not path.exists():
             if not create:
-                raise StoreUnreachableError(
-                    f"there is no database at {path}", remedy="check the store's address in the settings"
-                )
+                raise StoreUnreachableError(f"there is no database at {path}", remedy=_NONE_YET)
             _create(path)
         elif not create and path.is_file() and path.stat().st_size == 0:
             raise StoreUnreachableError(

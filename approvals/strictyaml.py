@@ -63,7 +63,11 @@ def read_yaml(text: str | bytes, name: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else None
-        remedy = "indent with spaces, not tabs" if line and _tabbed(decoded, line) else ""
+        remedy = (
+            "indent with spaces, not tabs"
+            if line and _tabbed(decoded, line)
+            else "mend this line, or the one before it"
+        )
         raise ManifestError(
             f"not valid YAML: {error.problem or error.context}", file=name, line=line, remedy=remedy
         ) from None

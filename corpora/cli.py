@@ -201,7 +201,7 @@ def _search_only(guard: str, mode: str, schedule: str, bounds: tuple[int | None,
 
 def _known(name: str) -> Corpus:
     if name not in CORPORA:
-        raise UnknownCorpusError("corpus", name, [*CORPORA, LAUNDERING])
+        raise UnknownCorpusError("corpus", name, [*CORPORA, LAUNDERING, TEXTS])
     return CORPORA[name]
 
 

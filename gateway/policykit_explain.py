@@ -116,7 +116,8 @@ def _chosen(file: CaseFile, wanted: str) -> Case:
     if len(fits) == 1:
         return cases[fits[0]]
     names = "; ".join(short(name) for name in list(fits or cases)[:_NAMED])
-    raise CaseError(f"{len(fits)} cases of {file.path} fit {wanted!r}", f"give one with --case: {names}")
+    many = f"{len(fits)} cases of {file.path} fit {wanted!r}" if wanted else f"{file.path} has {len(fits)} cases"
+    raise CaseError(many, f"give one with --case: {names}")
 
 
 def _case(call: str, manifest: Manifest, policy: Policy, profile: str) -> Explained | None:

@@ -97,8 +97,8 @@ def replay_command(loaded: Loaded) -> Callable[..., None]:
     ) -> None:
         """Decide the recorded calls again and say which verdicts would change; exit code 1 when one does.
 
-        Where the history of a thread is stored, everything is computed anew, as of when the call was proposed; else the
-        recorded facts are used.
+        Where the history of a thread is stored, everything is computed anew, as of when the call was proposed.
+        Elsewhere the recorded facts are used.
         """
         settings = loaded()
         declared, rules = parts_of(settings, manifest, policy)
