@@ -19,6 +19,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from checkvalve.approvals.content import SqlContentStore
 from checkvalve.approvals.errors import CredentialError
 from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.logplace import LogPlace
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import code_point, is_deceptive, neutralise
 from checkvalve.approvals.reviewers import Reviewer
@@ -61,6 +62,7 @@ class Desk:
     unpack: Callable[[JSON], str]
     single_user: bool = False
     secure: bool = False
+    log: LogPlace = field(default_factory=LogPlace)
     setup: Setup = field(default_factory=Setup)
     throttle: Throttle = field(default_factory=Throttle)
     before: PageKey = field(default_factory=PageKey)

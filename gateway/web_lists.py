@@ -6,7 +6,6 @@ reads, and one runs at a time.
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -16,7 +15,8 @@ from fastapi.responses import Response
 
 from checkvalve.approvals import pages_data
 from checkvalve.approvals.audit import Event
-from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.clock import system_clock, to_the_second
+from checkvalve.approvals.judge import body_of
 from checkvalve.approvals.verify import VerifyReport, format_head, verify
 from checkvalve.gateway.web_desk import HOME, Looking, Sent, Stop, Visit, back
 from checkvalve.gateway.web_text import Shown, line, shown
@@ -136,11 +136,14 @@ def audit(visit: Looking) -> Response:
 
 @router.post("/audit")
 def check(request: Request, sent: Sent) -> Response:  # noqa: ARG001  # the form is its seal
-    """Verify the log against itself and the tables against the log."""
+    """Verify the log against itself, the tables against the log, and the log against what was signed outside of it."""
     if not _VERIFYING.acquire(blocking=False):
         raise Stop(503, "verifying", back=f"{HOME}/audit")
     try:
-        return _audit(sent.visit, verify(sent.visit.desk.queue.store))
+        desk = sent.visit.desk
+        keys = desk.log.public_keys()
+        kept = desk.log.outside() if keys else ()
+        return _audit(sent.visit, verify(desk.queue.store, keys=keys, outside=kept, now=system_clock()))
     finally:
         _VERIFYING.release()
 
@@ -159,7 +162,7 @@ def _audit(visit: Visit, report: VerifyReport | None) -> Response:
 
 
 def _told(event: Event) -> tuple[Shown, Shown, str]:
-    body = json.loads(event.body)
+    body = body_of(event.body)  # an erased one is empty
     said = [str(body[name]) for name in ("tool", "verdict", "rule", "reviewer", "by", "code") if body.get(name)]
     item = event.subject if event.kind.startswith(("proposal.", "grant.", "attempt.")) else ""
     return line(event.subject, limit=60), line(" ".join(said), limit=200), item

@@ -33,6 +33,7 @@ from checkvalve.approvals.errors import (
 from checkvalve.approvals.queue import Queue
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import web_account, web_answers, web_item, web_lists, web_live, web_queue
+from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.settings import Settings
 from checkvalve.gateway.web_desk import HOME, STATIC_FOLDER, Desk, SignIn, Stop, Visit, desk_of, session_of, words_of
@@ -70,6 +71,7 @@ def open_desk(
         unpack,
         single_user=settings.single_user,
         secure=settings.review_origin.startswith("https://"),
+        log=log_place(settings),
     )
 
 
