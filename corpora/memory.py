@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Literal, TypeAlias
 
 from checkvalve.approvals.clock import Clock, system_clock
@@ -27,6 +27,7 @@ from checkvalve.approvals.policy import Policy
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State, proposal_id
 from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.snapshot import Earlier, Snapshot
 from checkvalve.approvals.toolspec import Idempotency, Manifest
 from checkvalve.approvals.verdicts import Allow, Review, Verdict
 from checkvalve.filters.labels import UNKNOWN, Label
@@ -169,7 +170,16 @@ def memory_services(manifest: Manifest, policy: Policy, profile: str, person: Pe
         content=MemoryContent(),
         profile=profile,
         sandbox=True,  # as in every corpus: what a manifest declares is there
+        standing=_standing,
     )
+
+
+def _standing(queue: Queue, thread: str) -> Snapshot:
+    """Return how a thread stands in memory, as the store would."""
+    rows = queue.list(thread=thread)
+    names = [member.name for member in fields(Earlier)]
+    earlier = [Earlier(**{name: getattr(row, name) for name in names}) for row in rows]
+    return Snapshot(earlier, queue.endorsements(thread), queue.flood(thread))
 
 
 def _row(name: str, request: ActionRequest, decision: Decision, mode: str, idempotency: Idempotency) -> Proposal:

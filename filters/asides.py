@@ -128,7 +128,7 @@ def is_beside(seen: Mention, is_rival: Callable[[str], bool]) -> bool:
     for place, word in enumerate(behind):
         if word in _LISTING or word.endswith((",", ";")):
             break
-        if place and behind[place - 1] in _INTO and is_rival(word):
+        if place and behind[place - 1] in _INTO and is_rival(word) and not _holds(behind[place - 1], word):
             return True
     if last and last[0] in _INTO:
         return False
@@ -139,6 +139,12 @@ def is_beside(seen: Mention, is_rival: Callable[[str], bool]) -> bool:
         if is_rival(ahead[place]) and (not place or ahead[place - 1] not in _SOURCES):
             return True
     return False
+
+
+def _holds(before: str, place: str) -> bool:
+    """Say whether a place holds the one before it: "README.md *in acme/site*" is one place."""
+    name = place.strip(",.;:!?'\"").rpartition("/")[2]
+    return before == "in" and MASK not in place and "." not in name
 
 
 def owner_of(seen: Mention) -> str:

@@ -20,7 +20,7 @@ from checkvalve.approvals.leaving import Leaving
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.requests import ActionRequest
-from checkvalve.approvals.snapshot import Snapshot, snapshot
+from checkvalve.approvals.snapshot import Snapshot
 from checkvalve.approvals.verdicts import Deny, Verdict
 from checkvalve.filters.fields import source_of
 from checkvalve.filters.index import AttributionIndex
@@ -167,7 +167,7 @@ class GuardSession:
     def _stands(self, call: Call) -> Snapshot:
         """Take in what is new, and return how the thread stands in the queue."""
         self._refresh(call.turn)
-        return snapshot(self._services.queue, self.thread)
+        return self._services.standing(self._services.queue, self.thread)
 
     def _decided(self, request: ActionRequest, call: Call, refuse: Deny | None, stands: Snapshot) -> Decision:
         decision = self._decide(request, call, stands)
