@@ -22,6 +22,7 @@ from checkvalve.filters.values import canonical
 _NEEDED: Final = frozenset({Role.TARGET, Role.SELECTOR, Role.AMOUNT, Role.CREDENTIAL, Role.COMMAND})
 _PAIRED: Final = (Role.AMOUNT, Role.TARGET, Role.SELECTOR)
 _SEGMENT: Final = re.compile(r"[,;!?\n\uff0c\u3001\uff1b\u3002]|[.:](?=\s|$)|\b(?:and|und|et|y|then|dann)\b|和|然后")
+_PLAIN: Final = frozenset({"user", "name", "channel"})
 _EDGES: Final = ".,;:!?'\"()<>[]#@"
 
 
@@ -55,9 +56,7 @@ def crossed(spec: ToolSpec, leaves: Sequence[AttributedLeaf], index: Attribution
     said, found = index.user_text(), set[Role]()
     named = [(item, text) for item in leaves if item.spec.role in _PAIRED for text in _said_as(item, said, index)]
     for (one, first), (two, second) in combinations(named, 2):
-        if one.leaf.path[0] == two.leaf.path[0] or not (
-            _has_others(one, first, said) and _has_others(two, second, said)
-        ):
+        if one.leaf.path[0] == two.leaf.path[0] or not _are_choices((one, first), (two, second), said):
             continue
         if not any(_holds(part, one, first) and _holds(part, two, second) for part in _SEGMENT.split(said)):
             found.add(next(role for role in _PAIRED if role in {one.spec.role, two.spec.role}))
@@ -73,6 +72,13 @@ def _said_as(item: AttributedLeaf, said: str, index: AttributionIndex) -> list[s
     return list(islice((field.text for field in fields if field.names_record and field.text.casefold() in said), 1))
 
 
+def _are_choices(one: tuple[AttributedLeaf, str], two: tuple[AttributedLeaf, str], said: str) -> bool:
+    """Say whether the words hold several values for both arguments; plain names cannot be counted, so one side does."""
+    others = [_has_others(item, text, said) for item, text in (one, two)]
+    plain = [item.spec.kind in _PLAIN and not shape(text) for item, text in (one, two)]
+    return any(others) and all(other or name for other, name in zip(others, plain, strict=True))
+
+
 def _has_others(item: AttributedLeaf, text: str, said: str) -> bool:
     return len(_values(said, item.spec.kind, shape(text))) > 1
 
@@ -85,7 +91,8 @@ def _holds(segment: str, item: AttributedLeaf, text: str) -> bool:
 @lru_cache(maxsize=256)
 def _values(text: str, kind: str, wanted: str) -> frozenset[str]:
     """Return the values of a kind in the user's words; of a kind without a form, the words of the same shape."""
-    found = frozenset(form for family, form, *_ in entities(text) if family == kind)
+    family = "number" if kind.startswith("id:") else kind
+    found = frozenset(form for known, form, *_ in entities(text) if known == family)
     if found or not wanted:
         return found
     words = (word.strip(_EDGES).casefold() for word in text.split())

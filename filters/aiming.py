@@ -42,12 +42,22 @@ _NEXT_VERB = re.compile(
 _ABOUT_OTHERS = re.compile(r"\b(?:what|which|how|where|whose)(?: \w+){0,4}? (?:they|he|she) (?!sent|wrote|paid)\w+")
 """A question inside an order, which is no order of its own: "tell Ann *what kind of food they serve*"."""
 _REPLACING = re.compile(r"(?:to|by|into|auf|durch|par|por)\s+['\"\u2018\u201c]")
+_DOUBTED = re.compile(
+    r"\W*(?:\w+ ){0,4}(?:looks?|seems?|sounds?|is|are|was|were) (?:\w+ ){0,2}"
+    r"(?:wrong|odd|strange|fake|false|suspicious|outdated|invalid|fraud\w*|scams?)\b"
+)
 _OF = [["of"], ["about"], ["from"], ["von"], ["über"], ["aus"], ["de"], ["sobre"], ["sur"]]
 _ENDING = FINITE | frozenset("says sagt dit dice könnte würde pourrait podría aurait".split())  # noqa: SIM905
 _MAX_LABEL = 4  # words of a name before an address in a list: "Ann Lee, boss: ann@corp.example"
 _GIVING = frozenset(stem(word) for word in TRANSFERS)
 _EDGES = ".,;:!?'\"()<>[]"
 _MAX_LIST = 12  # words between a marker and the last name of the list behind it
+
+
+def _makes_a_statement(seen: Mention) -> bool:
+    """Say whether a mention begins a statement about itself: "Ann *has* left", "account X in the mail *looks wrong*"."""
+    first = next((word for word, *_ in tokens(seen.after)), "")
+    return first in FINITE or bool(_DOUBTED.match(seen.after))
 
 
 def is_destination(seen: Mention, verbs: Iterable[str], *, typed: bool, capitalised: bool) -> bool:  # noqa: C901
@@ -62,7 +72,7 @@ def is_destination(seen: Mention, verbs: Iterable[str], *, typed: bool, capitali
     """
     verbs = list(verbs)
     said = [word for word, *_ in tokens(seen.before)]
-    if next((word for word, *_ in tokens(seen.after)), "") in FINITE:
+    if _makes_a_statement(seen):
         return False
     if seen.as_source:
         return bool(REPLY & set(said))
@@ -215,9 +225,8 @@ def is_asked_of(seen: Mention, verbs: Iterable[str], form: str) -> bool:
     # a file name looks like a host, which is blanked
     if is_beside(seen, lambda word: shape(bare := word.strip(_EDGES)) == form or (bool(bare) and set(bare) <= {MASK})):
         return False
-    begins = next((word for word, *_ in tokens(seen.after)), "") in FINITE
     asked = is_introduced(seen) or _is_governed(seen, verbs)
-    return asked and not begins and not is_of(seen) and not is_looked_at(seen, verbs)
+    return asked and not _makes_a_statement(seen) and not is_of(seen) and not is_looked_at(seen, verbs)
 
 
 def _is_governed(seen: Mention, verbs: list[str]) -> bool:

@@ -29,7 +29,7 @@ STATES = re.compile(
     r"\b(?:i|we|he|she|they)(?:['’]ll|['’]d| will| shall| have| had| did| already| would| should| could| might)\b"
     r"|\bused to\b|\b(?:man|on|se) (?:könnte|würde|sollte|pourrait|podría)\b"
     r"|\b(?:last (?:week|month|year|time)|yesterday|letzte[nrs]?|gestern|hier|ayer|la semana pasada)\b"
-    r"|上周|上个|昨天|去年"
+    r"|\bmight\b|上周|上个|昨天|去年"
     r"|\b(?:wants?|wanted|asks?|asked|tells?|told|says?|said|wrote|writes) (?:me|us|you|that|to)\b"
 )
 """Before the verb these tell what somebody does or said, and ask for nothing."""

@@ -26,6 +26,7 @@ _SCHEME: Final = re.compile(
     r":[^\s<>\"'`{}|^]{3,2048}",
     re.IGNORECASE,
 )
+_LITERAL_EMAIL: Final = re.compile(r"[\w.+-]{1,64}@\[[0-9A-Fa-f:.]{3,45}\]")
 _BARE_HOST: Final = re.compile(
     r"(?<![\w@./:-])(?:[^\W_](?:[\w-]{0,61}[^\W_])?[.\u3002\uff0e\uff61]){1,8}[^\W\d_]{2,24}(?![\w@-])(?:[/?#][^\s<>\"'`{}|^)]{0,2048})?"
     r"|(?<![\w@./:-])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?(?:[/?#][^\s<>\"'`{}|^)]{0,2048})"
@@ -74,7 +75,8 @@ def links(text: str) -> Iterator[Link]:
         if cleaned and cleaned not in seen:
             seen.add(cleaned)
             yield Link(cleaned, "url", url_host(cleaned), fetched)
-    for match in EMAIL.finditer("\n".join(part for part in parts if "@" in part)):
+    mailed = "\n".join(part for part in parts if "@" in part)
+    for match in (*EMAIL.finditer(mailed), *_LITERAL_EMAIL.finditer(mailed)):
         address = match[0]
         if address not in seen:
             seen.add(address)

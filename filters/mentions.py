@@ -39,7 +39,7 @@ _CLAUSE_END: Final = re.compile(
     r"[:;]\s|,\s+(?=(?:then|now|but|and|while|keep|leave|so|because|however|except|don|do|not|never)\b)"
     r"|\b(?:and|und|et|y) (?=(?:keep|leave|retain|preserve|spare|don|do not|not|never"
     r"|behalte|lass|garde|laisse|conserva|deja|guarda)\b)"
-    r"|\b(?:but|then|whereas|aber|sondern|dann)\b|[，、]|但|然后"
+    r"|\b(?:but|then|whereas|aber|sondern|dann)\b|[，、¿]|但|然后"
 )
 _NOT: Final = re.compile(r"\bn['’]?t\b|n['’]t\b|\bn['’](?=[^\W\d_])")
 _EXCEPT: Final = re.compile(

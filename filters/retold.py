@@ -19,7 +19,7 @@ MAX_NUMBERS: Final = 2
 MAX_NUMBER: Final = 999
 MAX_WORDS: Final = 2000
 MAX_SIGNS: Final = 3
-"""Signs between words that may differ from the user's: a full stop, a quote, a line break."""
+"""Signs between words that may differ from the user's: a full stop, a quote, a colon."""
 _WORD: Final = re.compile(r"[^\W_]+")
 _PLAIN: Final = frozenset(".,:!?'\"\u2019")
 _ENDS: Final = re.compile(r"(?:^|[.!?:\n])[\s\"'(]*$")
@@ -57,7 +57,7 @@ def is_retold(value: str, said: str) -> bool:
     1. The words are the same, in the same order, letter for letter; a first letter at the start of a sentence may be
     large or small. 2. A pronoun may have become another one. 3. A placeholder of the user's, a single letter, may have
     become a number of at most three digits, the same one wherever it stands. 4. Between words stand the user's own
-    signs or one plain blank; a few plain signs, line breaks among them, may differ.
+    signs or one plain blank; a few plain signs may differ.
     """
     spoken = _spoken(said)
     wanted, tail = _words(value, min(MAX_WORDS, len(spoken)))
@@ -111,8 +111,6 @@ def _difference(mine: str, users: str) -> int:
     """Count the signs that differ between two words: none for the user's own or for one blank, many for odd ones."""
     if mine in {users, " "} or (not mine and not users.strip()):
         return 0
-    if mine == "\n":
-        return 1
     if not _is_plain(mine) or any(one == two for one, two in pairwise(mine)):
         return MAX_SIGNS + 1
     return len(mine.strip()) or MAX_SIGNS + 1
