@@ -55,7 +55,7 @@ _MAX_LIST = 12  # words between a marker and the last name of the list behind it
 
 
 def _makes_a_statement(seen: Mention) -> bool:
-    """Say whether a mention begins a statement about itself: "Ann *has* left", "account X in the mail *looks wrong*"."""
+    """Say whether a mention begins a statement about itself: "Ann *has* left", "account X there *looks wrong*"."""
     first = next((word for word, *_ in tokens(seen.after)), "")
     return first in FINITE or bool(_DOUBTED.match(seen.after))
 
