@@ -80,12 +80,18 @@ def _are_choices(one: tuple[AttributedLeaf, str], two: tuple[AttributedLeaf, str
 
 
 def _has_others(item: AttributedLeaf, text: str, said: str) -> bool:
-    return len(_values(said, item.spec.kind, shape(text))) > 1
+    return len(_values(said, _kind(item), shape(text))) > 1
 
 
 def _holds(segment: str, item: AttributedLeaf, text: str) -> bool:
     form = canonical(item.spec.kind, text) or text.casefold()
-    return form in _values(segment, item.spec.kind, shape(text)) or text.casefold() in segment
+    known = _values(segment, _kind(item), shape(text))
+    return form in known if known else bool(re.search(rf"(?<!\w){re.escape(text.casefold())}(?!\w)", segment))
+
+
+def _kind(item: AttributedLeaf) -> str:
+    """Return the kind of what the user said: of a record that was named, its name."""
+    return item.spec.kind if item.by_user else "text"
 
 
 @lru_cache(maxsize=256)

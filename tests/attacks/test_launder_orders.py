@@ -39,7 +39,6 @@ def test_the_object_of_another_verb_is_not_deleted(said: str) -> None:
 @pytest.mark.parametrize(
     "said", [f"Pay 20 EUR to {ONE} and 300 EUR to {TWO}.", f"Pay 20 EUR to {ONE}. Pay 300 EUR to {TWO}."]
 )
-@pytest.mark.xfail(strict=True, reason="values of two orders may be mixed")
 def test_the_larger_sum_does_not_go_to_the_other_payee(said: str) -> None:
     assert not Session(said).verdict("pay", account=ONE, amount=300).startswith("allow")
 

@@ -21,12 +21,7 @@ from checkvalve.corpora.laundering.techniques import GROUPS, TECHNIQUES
 from checkvalve.filters.echoes import Echoes
 
 BUDGET = 1600
-OPEN: dict[str, str] = {
-    "question": "a mention in another clause counts as the destination",
-    "rejected": "a mention in another clause counts as the destination",
-    "crossed pairs": "values of two orders may be mixed",
-    "line breaks in the user's words": "a line break instead of a blank counts as the user's",
-}
+OPEN: dict[str, str] = {}
 """Techniques that still leak, each with what has to change; the mark is strict, so a fix takes the entry away."""
 
 SELDOM: frozenset[str] = frozenset(
