@@ -9,7 +9,7 @@ export PYTHONSAFEPATH := 1
 
 # `make test ALL=1` adds the slow tests and the tests over AgentDojo; `make test-all` is the same.
 ifdef ALL
-TEST_EXTRAS := test agentdojo localmodel
+TEST_EXTRAS := test agentdojo classifier localmodel names
 SELECT :=
 else
 TEST_EXTRAS := test
