@@ -45,7 +45,7 @@ class NamedSource:
         """
         found = _CALL.fullmatch(text)
         if found is None:
-            if text[-1:] in {")", "]"}:
+            if text[-1:] in {")", "]"} or _OPENED.fullmatch(text):
                 raise wrong("source", "this is no call", 'write read_file(path=bill.txt), or path="a, b"')
             return cls(text)
         args = None if found["args"] is None else _pairs(found["args"])
@@ -55,6 +55,10 @@ class NamedSource:
         """Return the form that :meth:`parse` reads."""
         args = "" if self.args is None else f"({_written(self.args)})"
         return f"{self.name}{args}" + (f"[{_written(self.fields)}]" if self.fields else "")
+
+
+_OPENED: Final = re.compile(r"[\w./-]+[(\[][^)\]]*")
+"""A call whose bracket was left open: as the whole name of a source it would look like a limit and be none."""
 
 
 def wrong(field: str, message: str, remedy: str) -> MandateError:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from checkvalve.approvals.errors import MandateError
+from checkvalve.approvals.mandate_source import NamedSource
 from checkvalve.approvals.mandates import Mandate
 from tests.attacks.world import Session
 
@@ -37,3 +39,9 @@ def test_harmless_twin_the_text_of_the_source_goes_where_the_source_says() -> No
 )
 def test_its_case_and_its_blanks_carry_nothing_out(body: str) -> None:
     assert sends(body) != "allow:attributed-effect"
+
+
+@pytest.mark.parametrize("source", ["read_file(path=bill.txt", "list_mail[id=m7", "read_file)", "read_file(path=a]"])
+def test_a_bracket_left_open_is_no_limit(source: str) -> None:
+    with pytest.raises(MandateError, match="this is no call"):
+        NamedSource.parse(source)
