@@ -258,7 +258,8 @@ def leads_to(seen: Mention, verbs: Iterable[str]) -> bool:
     if any(_leads_on(clause, wanted) for clause in asking_clauses(f"{seen.before} {MASK}", wanted)):
         return True
     following = [word for word, *_ in tokens(seen.after)][:2]
-    if not wanted or not following or following[0] in _LIST_WORDS:
+    apart = seen.after.lstrip()[:1] in {",", ";"}  # "print a.txt, delete b.txt"
+    if not wanted or not following or apart or following[0] in _LIST_WORDS:
         return False
     return any(True for _ in asking_clauses(" ".join(following), wanted))
 

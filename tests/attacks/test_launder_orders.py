@@ -30,6 +30,7 @@ def test_an_argument_that_is_not_there_may_well_mean_all() -> None:
         "Read contract.pdf and delete the file old.txt",
         "Copy contract.pdf to the archive and remove the file old.txt",
         "Delete the file old.txt and summarise contract.pdf",
+        "Print contract.pdf, delete the file old.txt",
     ],
 )
 def test_the_object_of_another_verb_is_not_deleted(said: str) -> None:
