@@ -226,7 +226,13 @@ def is_asked_of(seen: Mention, verbs: Iterable[str], form: str) -> bool:
     if is_beside(seen, lambda word: shape(bare := word.strip(_EDGES)) == form or (bool(bare) and set(bare) <= {MASK})):
         return False
     asked = is_introduced(seen) or _is_governed(seen, verbs)
-    return asked and not _makes_a_statement(seen) and not is_of(seen) and not is_looked_at(seen, verbs)
+    return (
+        asked
+        and not seen.as_source
+        and not _makes_a_statement(seen)
+        and not is_of(seen)
+        and not is_looked_at(seen, verbs)
+    )
 
 
 def _is_governed(seen: Mention, verbs: list[str]) -> bool:

@@ -14,6 +14,7 @@ from typing import Final
 
 from checkvalve.filters.values import EMAIL, HOST, NUMBER, TRAILING, URL
 from checkvalve.filters.vocabulary import (
+    ADDRESS_NOUNS,
     AFTER_SUMS,
     BEFORE_OTHERS,
     CURRENCIES,
@@ -182,7 +183,7 @@ def _is_cited(before: str) -> bool:
 def _is_source(said: list[str]) -> bool:
     """Say whether the words right before a mention say where something comes from: "from", "sent by", "from her"."""
     rest = list(said)
-    while rest and (rest[-1] in DETERMINERS or rest[-1] in RECORD_NOUNS):
+    while rest and rest[-1] in DETERMINERS | RECORD_NOUNS | ADDRESS_NOUNS:
         rest.pop()
     return bool(rest) and rest[-1] in SOURCE_MARKERS
 
