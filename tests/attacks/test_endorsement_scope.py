@@ -21,7 +21,10 @@ def test_the_same_value_is_not_asked_about_again() -> None:
     asked = session().propose("send_mail", to="bob@news.example", body="note")
     assert asked.verdict.rule == "untrusted-target"
     assert asked.endorsable == (GIVEN,)
-    assert session(*asked.endorsable).verdict("send_mail", to="Bob@News.example", body="note").startswith("allow:")
+    again = session(*asked.endorsable)
+    assert again.verdict("send_mail", to="bob@news.example", body="note").startswith("allow:")
+    # the same person, but whose letters the model chose: they could tell something, so this is about readers now
+    assert again.verdict("send_mail", to="Bob@News.example", body="note") == "review:readers"
 
 
 @pytest.mark.parametrize(
