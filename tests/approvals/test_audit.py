@@ -98,6 +98,12 @@ def test_two_swapped_events_are_found(original: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.claim("C5")
+@pytest.mark.parametrize("time", ["''", "'soon'", "x'00'", "1.5"])
+def test_a_time_that_is_no_time_is_found_and_breaks_nothing(original: Path, tmp_path: Path, time: str) -> None:
+    assert after(original, tmp_path / "copy.db", f"UPDATE events SET at = {time} WHERE seq = 1")
+
+
+@pytest.mark.claim("C5")
 @settings(max_examples=60)
 @given(data=st.data())
 def test_any_single_edit_of_the_log_is_found(
