@@ -63,7 +63,6 @@ class DecisionContext:
     policy: Policy
     index: AttributionIndex
     profile: str = "strict"
-    contacts: Collection[str] = ()
     endorsements: Sequence[Endorsement] = ()
     mandates: Sequence[Mandate | Granted] = ()
     reads: Reads | None = None
@@ -218,7 +217,7 @@ def _attributed(request: ActionRequest, spec: ToolSpec, context: DecisionContext
 
 def _known_people(context: DecisionContext) -> Callable[[str, str], bool]:
     """Return the question whether a value of a kind is a person whom the user knows."""
-    people = (*context.manifest.principal.contacts, *context.contacts)
+    people = context.manifest.principal.contacts
     listed = {(kind, canonical(kind, name) or normalise(name).text) for name in people for kind in PEOPLE}
     is_contact = context.index.is_contact
 

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field
 from checkvalve.approvals.toolspec import Effect, Role, ToolSpec
-from checkvalve.filters.asking import asking_clauses, refers_back
+from checkvalve.filters.asking import asking_clauses, refers_back, returning_clauses
 from checkvalve.filters.entities import entities
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Trust
@@ -24,13 +24,12 @@ from checkvalve.filters.normalise import normalise
 from checkvalve.filters.origins import Field, MatchKind
 from checkvalve.filters.values import NUMBER, canonical, spoken_number
 from checkvalve.filters.vocabulary import STOPWORDS
-from checkvalve.filters.words import stem, tokens
+from checkvalve.filters.words import tokens
 
 MAX_NUMBERS: Final = 12
 """Numbers taken from the user's words and from matching records each; more could reach any sum by accident."""
 
 _CENT: Final = Decimal("0.01")
-_RETURNING: Final = frozenset(stem(word) for word in ("back", "return", "refund", "reimburse", "repay", "zurück"))
 _DIFFERENCES: Final = frozenset(
     {"difference", "rest", "remainder", "remaining", "minus", "less", "differenz", "restbetrag"}
 )
@@ -192,8 +191,7 @@ def is_refund(item: AttributedLeaf, leaves: Sequence[AttributedLeaf], index: Att
     """
     if tool.effect is not Effect.PAY or item.spec.role is not Role.TARGET:
         return False
-    asking = asking_clauses(index.user_text(), asking_words(tool))
-    returning = [clause for clause in asking if _RETURNING & {stem(word) for word, *_ in tokens(clause)}]
+    returning = list(returning_clauses(index.user_text(), asking_words(tool)))
     if not returning or any(kind == item.spec.kind for clause in returning for kind, *_ in entities(clause)):
         return False
     amounts = [leaf for leaf in leaves if leaf.spec.role is Role.AMOUNT]

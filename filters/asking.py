@@ -123,6 +123,13 @@ def _says_the_same(text: str, verbs: tuple[str, ...]) -> bool:
     )
 
 
+def returning_clauses(text: str, verbs: Iterable[str]) -> Iterator[str]:
+    """Yield the asking clauses that speak of giving back."""
+    for clause in asking_clauses(text, verbs):
+        if _RETURNING & {stem(word) for word, *_ in tokens(clause)}:
+            yield clause
+
+
 def gives_back(text: str, verbs: Iterable[str]) -> bool:
     """Say whether an asking clause gives something back, where the words name one address only.
 
@@ -134,7 +141,7 @@ def gives_back(text: str, verbs: Iterable[str]) -> bool:
     addresses |= {match[0] for match in EMAIL.finditer(text)}
     if len(addresses) != 1:
         return False
-    return any(_RETURNING & {stem(word) for word, *_ in tokens(clause)} for clause in asking_clauses(text, verbs))
+    return any(True for _ in returning_clauses(text, verbs))
 
 
 def refers_back(clause: str, verbs: Iterable[str]) -> bool:

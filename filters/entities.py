@@ -55,20 +55,22 @@ def entities(text: str) -> Iterator[tuple[str, str, int, int]]:
             if form is not None and not (pattern is HOST and _is_file_name(form)):
                 taken.append((match.start(), end))
                 yield kind, form, match.start(), end
-                if kind == "url" and (bare := unglued(text[match.start() : end])):
-                    yield from ((kind, form, match.start(), match.start() + len(bare)) for form in _open_forms(bare))
-                if kind == "url" and "//" not in match[0]:  # who leaves the scheme out means either
-                    yield kind, f"http:{form}", match.start(), end
+                if kind == "url":
+                    yield from _other_forms(text, match.start(), end, form)
     if HAS_DIGIT(text):
         yield from _figures(text, taken)
 
 
-def _open_forms(address: str) -> Iterator[str]:
-    form = canonical("url", address)
-    if form is not None:
-        yield form
-        if "//" not in address:
-            yield f"http:{form}"
+def _other_forms(text: str, start: int, end: int, form: str) -> Iterator[tuple[str, str, int, int]]:
+    """Yield what else an address may mean: another scheme where none stands, or less where a blank is missing."""
+    address = text[start:end]
+    if "//" not in address:
+        yield "url", f"http:{form}", start, end
+    bare = unglued(address)
+    shorter = canonical("url", bare) if bare else None
+    if bare and shorter:
+        yield "url", shorter, start, start + len(bare)
+        yield from _other_forms(text, start, start + len(bare), shorter)
 
 
 def _figures(text: str, taken: list[tuple[int, int]]) -> Iterator[tuple[str, str, int, int]]:

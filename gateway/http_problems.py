@@ -107,7 +107,7 @@ class Bounds:
             await send(message)
 
         try:
-            await self._app(scope, _replay(await _body(scope, receive), receive), note)
+            await self._app(scope, replay(await _body(scope, receive), receive), note)
         except Problem as error:
             await error.response()(scope, receive, send)
         except Exception as error:  # noqa: BLE001  # code of ours or of a tool: its words may be content
@@ -146,7 +146,8 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
     return bytes(found)
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def replay(body: bytes, receive: Receive) -> Receive:
+    """Return a way to receive a body that was read already once more; what follows it comes from ``receive``."""
     sent = False
 
     async def again() -> Message:

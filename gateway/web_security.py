@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from checkvalve.gateway.http_problems import replay
 from checkvalve.gateway.logs import get_logger
 
 MAX_FORM: Final = 65_536
@@ -124,7 +125,7 @@ class Shield:
         body = await _bounded(receive)
         if body is None:
             return 413, f"a form has at most {MAX_FORM} bytes"
-        scope["checkvalve.receive"] = _again(body, receive)
+        scope["checkvalve.receive"] = replay(body, receive)
         return None
 
 
@@ -146,19 +147,6 @@ async def _bounded(receive: Receive) -> bytes | None:
         if len(found) > MAX_FORM:
             return None
     return bytes(found)
-
-
-def _again(body: bytes, receive: Receive) -> Receive:
-    sent = False
-
-    async def again() -> Message:
-        nonlocal sent
-        if sent:
-            return await receive()
-        sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return again
 
 
 async def _plain(send: Send, status: int, text: str) -> None:

@@ -36,12 +36,13 @@ tools:
       to: {role: target, kind: email}
       body: {role: content}
 """
-MANIFEST = parse_manifest(DRIVE, "drive.yaml")
 OWN = {"owner": "me@corp.example", "name": "team-notes.docx", "shared": {"ann.lee@partner.example": "rw"}}
 
 
 def session(*said: str, profile: str = "strict", contacts: tuple[str, ...] = ()) -> Session:
-    return Session(*said, manifest=MANIFEST, profile=profile, contacts=contacts)
+    names = ", ".join(contacts)
+    manifest = parse_manifest(DRIVE.replace("principal: {", f"principal: {{contacts: [{names}], "), "drive.yaml")
+    return Session(*said, manifest=manifest, profile=profile)
 
 
 def test_twin_those_who_share_the_users_own_file_may_be_described() -> None:

@@ -131,10 +131,8 @@ POLICY = load_policy()
 class Session:
     """One task: what the user said and what was read. ``propose`` is the fully hijacked model."""
 
-    def __init__(
-        self, *said: str, manifest: Manifest = MANIFEST, profile: str = "strict", contacts: Sequence[str] = ()
-    ) -> None:
-        self.manifest, self.profile, self.contacts = manifest, profile, contacts
+    def __init__(self, *said: str, manifest: Manifest = MANIFEST, profile: str = "strict") -> None:
+        self.manifest, self.profile = manifest, profile
         self.index = AttributionIndex()
         self.endorsements: list[Endorsement] = []
         self.mandates: Sequence[Mandate] = ()
@@ -162,7 +160,6 @@ class Session:
         context = DecisionContext(
             manifest=self.manifest,
             profile=self.profile,
-            contacts=self.contacts,
             policy=POLICY,
             index=self.index,
             endorsements=tuple(self.endorsements),
