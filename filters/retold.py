@@ -22,7 +22,7 @@ MAX_SIGNS: Final = 3
 """Signs between words that may differ from the user's: a full stop, a quote, a colon."""
 _WORD: Final = re.compile(r"[^\W_]+")
 _PLAIN: Final = frozenset(".,:!?'\"\u2019")
-_ENDS: Final = re.compile(r"(?:^|[.!?:\n])[\s\"'(]*$")
+_ENDS: Final = re.compile(r"[.!?:\n][\s\"'(]*$")
 _PRONOUNS: Final = tuple(
     frozenset(group.split())
     for group in (
