@@ -43,3 +43,9 @@ def test_a_source_is_fetched_from_no_more_than_it_is_named() -> None:
 @pytest.mark.parametrize("address", ["ann@[127.0.0.1]", "ann@[2001:db8::1]"])
 def test_a_mailbox_at_a_bare_address_is_an_address(address: str) -> None:
     assert address in [link.target for link in links(f"hello {address} bye")]
+
+
+def test_a_place_that_something_came_from_is_not_written_to() -> None:
+    session = Session("Save the notes in orders/out.txt and it came from the address forecast/in.txt")
+    assert session.verdict("write_file", path="forecast/in.txt", text="the notes").startswith("review:")
+    assert session.verdict("write_file", path="orders/out.txt", text="the notes") == "allow:attributed-effect"
