@@ -6,6 +6,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from checkvalve.approvals import account_tables, review_tables
 from checkvalve.approvals.errors import StoreVersionError
 from checkvalve.approvals.tables import SCHEMA_REVISION
 
@@ -15,6 +16,8 @@ _VERSION_TABLE: Final = "alembic_version"
 
 
 NEWEST: Final = SCHEMA_REVISION
+ALL: Final = (review_tables, account_tables)
+"""The modules that add their tables to those of ``tables``: whoever looks at the metadata needs them too."""
 
 
 def revision(connection: sa.Connection) -> str | None:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals.columns import Name, Words
 
-SCHEMA_REVISION: Final = "0005"
+SCHEMA_REVISION: Final = "0006"
 """The newest migration. Kept here so that opening an up-to-date database needs no Alembic."""
 
 metadata = sa.MetaData()
@@ -47,6 +47,8 @@ proposals = sa.Table(
     sa.Column("self_approved", sa.Boolean(create_constraint=False), nullable=False),
     sa.Index("ix_proposals_thread", "thread", "call_id"),
     sa.Index("ix_proposals_state", "state", "created_at"),
+    sa.Index("ix_proposals_decide_by", "state", "decide_by"),
+    sa.Index("ix_proposals_tool", "tool", "created_at"),
 )
 
 grants = sa.Table(
@@ -133,6 +135,8 @@ reviewers = sa.Table(
     sa.Column("added_by", Words(), nullable=False),
     sa.Column("added_at", sa.BigInteger, nullable=False),
     sa.Column("disabled_at", sa.BigInteger, nullable=True),
+    sa.Column("roles", Words(), nullable=False, server_default=""),  # JSON; empty: added before there were roles
+    sa.Column("person", Words(), nullable=False, server_default=""),  # whose account this is; empty: its own name's
 )
 
 content = sa.Table(
