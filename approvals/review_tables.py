@@ -39,9 +39,11 @@ votes = sa.Table(
     sa.Column("roles", Words(), nullable=False),  # those that counted, as JSON
     sa.Column("via", Words(), nullable=False),  # who handed over to this person; empty: nobody
     sa.Column("digest", Name(71), nullable=False),
+    sa.Column("endorse", sa.Boolean(create_constraint=False), nullable=False),  # a yes to the data, too
     sa.Column("code", Words(), nullable=False),
     sa.Column("note", Words(), nullable=False),
     sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Index("ix_votes_reviewer", "reviewer", "at"),
 )
 
 remarks = sa.Table(
@@ -113,7 +115,11 @@ undos = sa.Table(
     "undos",
     metadata,
     sa.Column("proposal_id", Name(36), sa.ForeignKey(_PROPOSAL), primary_key=True),  # the effect that can be undone
-    sa.Column("body", Words(), nullable=False),  # the call that undoes it, as canonical JSON
+    sa.Column("body", Words(), nullable=False),  # the call that undoes it, as canonical JSON; empty: none was kept
+    sa.Column("why", Name(24), nullable=False),  # a stable word for why none was kept
+    sa.Column("kept_at", sa.BigInteger, nullable=False),
     sa.Column("expires_at", sa.BigInteger, nullable=True),
-    sa.Column("undo_id", Name(36), nullable=False),  # the proposal that undoes it; empty: not asked for
+    sa.Column("undo_id", Name(36), nullable=False),  # the newest proposal that undoes it; empty: not asked for
+    sa.Column("asks", sa.Integer, nullable=False),  # how often that was asked for; compared and set
+    sa.Index("ix_undos_undo", "undo_id"),
 )

@@ -46,10 +46,12 @@ def _reviewing() -> None:
         sa.Column("roles", sa.Text, nullable=False),
         sa.Column("via", sa.Text, nullable=False),
         sa.Column("digest", sa.String(71), nullable=False),
+        sa.Column("endorse", sa.Boolean, nullable=False),
         sa.Column("code", sa.Text, nullable=False),
         sa.Column("note", sa.Text, nullable=False),
         sa.Column("at", sa.BigInteger, nullable=False),
     )
+    op.create_index("ix_votes_reviewer", "votes", ["reviewer", "at"])
     op.create_table(
         "remarks",
         sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
@@ -109,9 +111,13 @@ def _reviewing() -> None:
         "undos",
         sa.Column("proposal_id", sa.String(36), sa.ForeignKey("proposals.id"), primary_key=True),
         sa.Column("body", sa.Text, nullable=False),
+        sa.Column("why", sa.String(24), nullable=False),
+        sa.Column("kept_at", sa.BigInteger, nullable=False),
         sa.Column("expires_at", sa.BigInteger, nullable=True),
         sa.Column("undo_id", sa.String(36), nullable=False),
+        sa.Column("asks", sa.Integer, nullable=False),
     )
+    op.create_index("ix_undos_undo", "undos", ["undo_id"])
 
 
 def _signing_in() -> None:
@@ -151,8 +157,50 @@ def _signing_in() -> None:
         sa.Column("started_at", sa.BigInteger, nullable=False),
         sa.Column("seen_at", sa.BigInteger, nullable=False),
         sa.Column("proved_at", sa.BigInteger, nullable=False),
+        sa.Column("browser", sa.Text, nullable=False),
     )
     op.create_index("ix_sessions_seen", "sessions", ["seen_at"])
+    op.create_index("ix_sessions_name", "sessions", ["name"])
+    _links_and_counts()
+
+
+def _links_and_counts() -> None:
+    op.create_table(
+        "invitations",
+        sa.Column("key", sa.String(64), primary_key=True),
+        sa.Column("name", sa.Text, nullable=False),
+        sa.Column("made_by", sa.Text, nullable=False),
+        sa.Column("made_at", sa.BigInteger, nullable=False),
+        sa.Column("expires_at", sa.BigInteger, nullable=False),
+        sa.Column("used_at", sa.BigInteger, nullable=True),
+    )
+    op.create_table(
+        "spent_proofs",
+        sa.Column("key", sa.String(64), primary_key=True),
+        sa.Column("purpose", sa.String(12), nullable=False),
+        sa.Column("name", sa.Text, nullable=False),
+        sa.Column("at", sa.BigInteger, nullable=False),
+    )
+    op.create_index("ix_spent_proofs_at", "spent_proofs", ["at"])
+    op.create_table(
+        "tries",
+        sa.Column("key", sa.String(64), primary_key=True),
+        sa.Column("since", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("count", sa.Integer, nullable=False),
+    )
+    op.create_table(
+        "devices",
+        sa.Column("key", sa.String(64), primary_key=True),
+        sa.Column("name", sa.Text, sa.ForeignKey("reviewers.name"), nullable=False),
+        sa.Column("seen_at", sa.BigInteger, nullable=False),
+    )
+    op.create_index("ix_devices_name", "devices", ["name"])
+    op.create_table(
+        "page_keys",
+        sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("secret", sa.LargeBinary, nullable=False),
+        sa.Column("made_at", sa.BigInteger, nullable=False),
+    )
 
 
 def downgrade() -> None:

@@ -1,0 +1,223 @@
+"""What each person with a credential may do: roles, and the scope in which they hold.
+
+1. A ``viewer`` sees calls. 2. A ``responder`` also says no, asks back, answers, and says how an unknown outcome ended:
+nothing runs because of it. 3. An ``approver`` also says yes. 4. An ``auditor`` sees the audit log, and counts where a
+review rule asks for one. 5. A ``breaker`` may break the glass where a review rule lets him. 6. An ``administrator``
+says who has which role.
+
+Guarantees: who was added before there were roles has all but ``breaker``; what a row says is compared with the log
+before it is relied on, so a role that was written into the database by hand is worth nothing. A scope limits what one
+may decide, never what one sees; its amount limits a yes and never a no.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, Final
+
+import sqlalchemy as sa
+
+from checkvalve.approvals.audit import read_events
+from checkvalve.approvals.canonical import canonical
+from checkvalve.approvals.errors import CredentialError, NotAllowedError, QueueError, StoreCorruptError
+from checkvalve.approvals.question import Question
+from checkvalve.approvals.risk import Tier
+from checkvalve.approvals.tables import reviewers
+from checkvalve.filters.strictjson import JSON
+
+if TYPE_CHECKING:
+    from checkvalve.approvals.reviewers import Reviewer
+
+
+class Role(enum.StrEnum):
+    """What somebody may do; see the module's list."""
+
+    VIEWER = "viewer"
+    RESPONDER = "responder"
+    APPROVER = "approver"
+    AUDITOR = "auditor"
+    BREAKER = "breaker"
+    ADMINISTRATOR = "administrator"
+
+
+EARLIER: Final = frozenset(Role) - {Role.BREAKER}
+"""What everybody had before there were roles, and has who is added without any."""
+GIVEN: Final = "reviewer.roles"
+"""The kind of the event that says which roles an account has, and whose it is."""
+_SUBJECT: Final = "reviewer:"
+MAX_LISTED: Final = 5
+"""People that an error names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where roles hold. Empty means everywhere; ``tools`` are names or ``server/name``."""
+
+    tools: tuple[str, ...] = ()
+    tenants: tuple[str, ...] = ()
+    tiers: tuple[Tier, ...] = ()
+    max_amount: Decimal | None = None
+
+    def covers(self, question: Question, *, yes: bool = True) -> bool:
+        """Say whether this person may decide such a question; a no may be about any amount."""
+        return (
+            (not self.tools or any(question.is_called(name) for name in self.tools))
+            and (not self.tenants or question.tenant in self.tenants)
+            and (not self.tiers or question.tier in self.tiers)
+            and not (yes and self.max_amount is not None and question.exceeds(self.max_amount))
+        )
+
+    def in_words(self) -> str:
+        """Return it for people; empty where it is everywhere."""
+        parts = [f"{name} {', '.join(found)}" for name, found in self._lists() if found]
+        return "; ".join([*parts, *([f"at most {self.max_amount:f}"] if self.max_amount is not None else [])])
+
+    def _lists(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        return ("tools", self.tools), ("tenants", self.tenants), ("tiers", tuple(tier.value for tier in self.tiers))
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return the stored form: what limits nothing is left out."""
+        found: dict[str, JSON] = {name: [*sorted(listed)] for name, listed in self._lists() if listed}
+        return found if self.max_amount is None else {**found, "max_amount": f"{self.max_amount:f}"}
+
+    @classmethod
+    def from_json(cls, body: dict[str, Any]) -> Scope:
+        """Return the scope in a stored form.
+
+        Raises:
+            QueueError: there is no such tier, or the amount is none.
+        """
+        try:
+            amount = None if body.get("max_amount") is None else Decimal(str(body["max_amount"]))
+            tiers = tuple(Tier(word) for word in body.get("tiers", ()))
+        except (ValueError, InvalidOperation):
+            raise QueueError(
+                "this is no scope", remedy="tiers are low, medium, high, critical; amounts digits"
+            ) from None
+        if amount is not None and not (amount.is_finite() and amount >= 0):
+            raise QueueError("this is no amount", remedy="write it as digits, such as 99.50")
+        return cls(tuple(body.get("tools", ())), tuple(body.get("tenants", ())), tiers, amount)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A credential, whose it is, and what that person may do with it."""
+
+    name: str
+    person: str
+    roles: frozenset[Role] = EARLIER
+    scope: Scope = field(default_factory=Scope)
+    disabled: bool = False
+
+    def has(self, *wanted: Role) -> bool:
+        """Say whether it has one of these roles."""
+        return not self.roles.isdisjoint(wanted)
+
+    def roles_for(self, question: Question, *, yes: bool = True) -> frozenset[Role]:
+        """Return the roles that count for a question; none outside the scope, or when it was disabled."""
+        return frozenset() if self.disabled or not self.scope.covers(question, yes=yes) else self.roles
+
+
+def stored(roles: Iterable[Role], scope: Scope) -> str:
+    """Return what a row and its event keep of roles and their scope."""
+    names: list[JSON] = [*sorted(role.value for role in roles)]
+    return canonical({"roles": names, "scope": scope.to_json()}).decode()
+
+
+def account(row: sa.RowMapping) -> Account:
+    """Return the account in a row, without looking at the log.
+
+    Raises:
+        StoreCorruptError: the row holds what this program never writes.
+    """
+    roles, scope = EARLIER, Scope()
+    if row["roles"]:
+        try:
+            body = json.loads(row["roles"])
+            roles, scope = frozenset(Role(word) for word in body["roles"]), Scope.from_json(body["scope"])
+        except (ValueError, TypeError, KeyError, QueueError) as error:
+            raise StoreCorruptError("the roles of a reviewer cannot be read", remedy="verify the audit log") from error
+    return Account(row["name"], row["person"] or row["name"], roles, scope, row["disabled_at"] is not None)
+
+
+def accounts(connection: sa.Connection, *, everyone: bool = False) -> list[Account]:
+    """Return the accounts that are not disabled, or all, oldest first."""
+    query = sa.select(reviewers).order_by(reviewers.c.added_at, reviewers.c.name)
+    if not everyone:
+        query = query.where(reviewers.c.disabled_at.is_(None))
+    return [account(row) for row in connection.execute(query).mappings().all()]
+
+
+def account_of(connection: sa.Connection, name: str) -> Account:
+    """Return an account whose roles are what the log says of them.
+
+    Raises:
+        CredentialError: there is none of this name.
+        StoreCorruptError: somebody wrote roles into the row by hand.
+    """
+    row = connection.execute(sa.select(reviewers).where(reviewers.c.name == name)).mappings().one_or_none()
+    if row is None:
+        raise CredentialError("there is no such reviewer", remedy="list them: checkvalve approvals reviewer list")
+    told = ("", "")
+    for event in list(read_events(connection, subject=subject_of(name))):
+        if event.kind == GIVEN:
+            body = json.loads(event.body)
+            told = (str(body.get("roles")), str(body.get("person")))
+    if (row["roles"], row["person"]) != told:
+        raise StoreCorruptError(
+            f"the roles of reviewer {name!r} are not what the events say",
+            remedy="nothing was done; verify the audit log: checkvalve audit verify",
+        )
+    return account(row)
+
+
+def subject_of(name: str) -> str:
+    """Return the subject of the events about an account's roles."""
+    return _SUBJECT + name
+
+
+def roles_of(connection: sa.Connection, name: str) -> frozenset[Role]:
+    """Return the roles of an account; none where it was disabled. Raises as :func:`account_of`."""
+    found = account_of(connection, name)
+    return frozenset() if found.disabled else found.roles
+
+
+def require_role(connection: sa.Connection, reviewer: Reviewer, *wanted: Role) -> Account:
+    """Return the account of a reviewer who has one of these roles. The caller has checked the credential.
+
+    Raises:
+        NotAllowedError: none of them; it says who has one.
+    """
+    found = account_of(connection, reviewer.name)
+    if found.disabled or not found.has(*wanted):
+        raise NotAllowedError(
+            f"this takes the role {either(wanted)}; {found.name} is {either(found.roles) or 'nothing'}",
+            remedy=who_could(connection, lambda other: other.has(*wanted)),
+        )
+    return found
+
+
+def who_could(connection: sa.Connection, test: Callable[[Account], bool]) -> str:
+    """Return a remedy that names the accounts for which ``test`` is true, a few of them."""
+    names = sorted(found.name for found in accounts(connection) if test(found))
+    if not names:
+        return "nobody could now: an administrator gives roles with checkvalve approvals reviewer roles"
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return f"who could: {', '.join(names[:MAX_LISTED])}{more}"
+
+
+def either(roles: Iterable[Role]) -> str:
+    """Return roles as words, in the order of the list."""
+    found = frozenset(roles)
+    names: Sequence[str] = [role.value for role in Role if role in found]
+    return " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+__all__ = [
+    "EARLIER", "GIVEN", "Account", "Role", "Scope", "account", "account_of", "accounts", "either", "require_role",
+    "roles_of", "stored", "subject_of", "who_could",
+]  # fmt: skip
