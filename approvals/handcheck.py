@@ -1,0 +1,70 @@
+"""Hand-overs, after-looks and rungs of the ladder: do the rows say what their events say?
+
+The part of ``tablecheck`` that is about who stands in, who broke the glass, and how far a call's ladder is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.handed import Told
+from checkvalve.approvals.review_tables import afterlooks, delegations, plans
+
+Found = Iterator[tuple[str, str]]
+
+
+def check_delegations(connection: sa.Connection, told: Mapping[str, Told], *, only: str = "") -> Found:
+    """Yield a code and a sentence for each hand-over that differs from its events, and for each that is gone."""
+    known = set()
+    for row in _rows(connection, delegations.c.id, only):
+        known.add(row["id"])
+        said = told.get(row["id"])
+        found = dict(row)
+        try:
+            found |= {name: rfc3339(row[name]) for name in ("starts_at", "expires_at")}
+        except (TypeError, ValueError, OverflowError):
+            said = None
+        wanted = None if said is None else said.delegation
+        if wanted is None or any(found[name] != value for name, value in wanted.items()):
+            yield "row_differs", f"the hand-over {row['id']} is not what its events say"
+    for gone in sorted(name for name, said in told.items() if said.delegation and name not in known):
+        yield "row_missing", f"the hand-over {gone} has events and no row"
+
+
+def check_afterlooks(
+    connection: sa.Connection, told: Mapping[str, Told], *, only: str = "", erased: frozenset[str] = frozenset()
+) -> Found:
+    """Do the same for after-looks; those of ``erased`` calls are compared as a whole elsewhere."""
+    known = set()
+    for row in _rows(connection, afterlooks.c.proposal_id, only):
+        name = row["proposal_id"]
+        known.add(name)
+        said = told.get(name)
+        wanted = None if said is None else said.afterlook
+        if name not in erased and (wanted is None or any(row[key] != value for key, value in wanted.items())):
+            yield "row_differs", f"the after-look at {name} is not what its events say"
+    for gone in sorted(name for name, said in told.items() if said.afterlook and name not in known):
+        yield "row_missing", f"the after-look at {gone} has events and no row"
+
+
+def check_rungs(
+    connection: sa.Connection, told: Mapping[str, Told], *, only: str = "", erased: frozenset[str] = frozenset()
+) -> Found:
+    """Yield what is wrong with the count of rungs: an edited one would silence the ladder, or repeat it."""
+    query = sa.select(plans.c.proposal_id, plans.c.step)
+    for row in connection.execute(query.where(plans.c.proposal_id == only) if only else query):
+        said = told.get(row.proposal_id)
+        if row.proposal_id not in erased and row.step != (0 if said is None else said.rungs):
+            yield "row_differs", f"the ladder of proposal {row.proposal_id} is not as far as its events say"
+
+
+def _rows(connection: sa.Connection, column: sa.Column[Any], only: str) -> Iterator[sa.RowMapping]:
+    query = sa.select(column.table)
+    yield from connection.execute(query.where(column == only) if only else query).mappings()
+
+
+__all__ = ["check_afterlooks", "check_delegations", "check_rungs"]
