@@ -47,12 +47,20 @@ class PolicyError(ConfigError):
     """The Cedar policy or its schema cannot be used; ``field`` is the rule's ``@id`` where one is known."""
 
 
+class ReviewRulesError(ConfigError):
+    """The file of review rules cannot be used, or asks for people whom nobody is."""
+
+
 class MandateError(ApprovalError):
     """A mandate cannot be what it says; nothing was granted."""
 
 
 class MandateSpentError(ApprovalError):
     """What a mandate allows was used up, or the mandate ended, after the call was decided: decide it again."""
+
+
+class StandingRuleError(ApprovalError):
+    """A standing rule cannot be what it says, or cannot be made of this call; nothing was made."""
 
 
 class StoreError(ApprovalError):
@@ -99,6 +107,14 @@ class CredentialError(ApprovalError):
     """A reviewer's credential is missing, unknown or wrong."""
 
 
+class StepUpError(QueueError):
+    """This decision takes a fresh proof of who decides, made for exactly this call; there was none, or another one."""
+
+
+class AccountError(QueueError):
+    """A password, passkey, link or identity cannot be what was asked for; nothing was changed."""
+
+
 class StoreVersionError(StoreError):
     """The database was written by another version, or by another program."""
 
@@ -109,6 +125,10 @@ class DigestError(QueueError):
 
 class OutcomeUnknownError(ApprovalError):
     """Raise it from an effect that started and cannot say how it ended: the call becomes ``unknown``, never a retry."""
+
+
+class NotStartedError(ApprovalError):
+    """What has to come right before an effect failed, so the effect was not begun."""
 
 
 class LeaseHeldError(QueueError):

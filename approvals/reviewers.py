@@ -58,9 +58,9 @@ class Reviewers:
 
     def __init__(self, store: Store, clock: Clock = system_clock, hasher: argon2.PasswordHasher | None = None) -> None:
         """Use ``hasher`` only to make tests fast; the default costs what argon2 recommends."""
-        self._store = store
-        self._clock = clock
-        self._hasher = hasher or argon2.PasswordHasher()
+        self._store = self.store = store
+        self._clock = self.clock = clock
+        self._hasher = self.hasher = hasher or argon2.PasswordHasher()
         self._dummy = ""
 
     def add(self, name: str, *, by: Reviewer | None = None) -> str:
