@@ -10,10 +10,11 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from checkvalve.approvals.endorsements import Cover, Endorsement, Use, answering, full_name
 from checkvalve.approvals.requests import ActionRequest, Leaf
+from checkvalve.approvals.switches import is_safe
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
 from checkvalve.filters.aiming import (
     has_rivals,
@@ -35,7 +36,7 @@ from checkvalve.filters.mentions import Mention, has_currency, has_sum, is_sum
 from checkvalve.filters.normalise import normalise
 from checkvalve.filters.origins import Attribution, Field, MatchKind, Origin
 from checkvalve.filters.values import canonical, spoken_number
-from checkvalve.filters.vocabulary import DESTINATION_MARKERS, DETERMINERS, FINITE, PRONOUNS, RECORD_TYPES
+from checkvalve.filters.vocabulary import DETERMINERS, FINITE, PRONOUNS, RECORD_TYPES
 from checkvalve.filters.words import is_evidence, stem, tokens
 
 UNDECLARED_ARGUMENT: Final = ArgumentSpec()
@@ -45,8 +46,8 @@ PEOPLE: Final = frozenset({"email", "user", "phone", "account", "name", "channel
 """Kinds of values that name somebody, or a group."""
 _ARE: Final = [["is"], ["are"], ["ist"], ["est"], ["es"]]
 _TYPED: Final = frozenset({"email", "url", "host", "account", "phone", "number", "date", "path"})
-_SWITCH_REACH: Final = 3  # words behind a switch's name in which its noun must follow
 _NAMES: Final = frozenset({"user", "name", "channel"})
+_Judged: TypeAlias = tuple[Attribution, ArgumentSpec, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +94,20 @@ def attribute_leaves(
     best match, and no more than that: whether one suffices depends on its field, as for every other origin. ``knows``
     says of a value and its kind whether it is a contact of the user; without it nobody is.
     """
-    said = index.user_text()
+    said, judged = index.user_text(), dict[tuple[int, int], _Judged]()
     for leaf in (*request.leaves(), *_data_keys(request, tool)):
         if leaf.value is None or leaf.value == "":
             continue
         spec = spec_for(leaf, tool)
         attribution = _attribute(leaf, spec.kind, index, references)
-        by_user = any(said_so(origin, spec, tool, said) for origin in attribution.origins)
+        same = id(attribution), id(spec)  # the index keeps its answers, and a list may hold one value many times
+        if (known := judged.get(same)) is None:  # both are kept in it, so that no other can get such an id
+            by_user = any(said_so(origin, spec, tool, said) for origin in attribution.origins)
+            known = judged[same] = attribution, spec, by_user
+        by_user = known[2]
         sufficient = (
             by_user
-            or _is_safe(leaf, spec, tool, index)
+            or is_safe(leaf, spec, tool, index)
             or any(in_field(origin, spec) for origin in attribution.origins)
             or (knows is not None and _is_known(leaf, spec, knows))
         )
@@ -270,31 +275,3 @@ def in_field(origin: Origin, spec: ArgumentSpec) -> bool:
     if field.kind == "text" and spec.kind in _TYPED:
         return canonical(spec.kind, field.text) is not None
     return "text" in {spec.kind, field.kind} or spec.kind == field.kind
-
-
-def _is_safe(leaf: Leaf, spec: ArgumentSpec, tool: ToolSpec, index: AttributionIndex) -> bool:
-    """Say whether a control value needs no origin: declared safe, or a switch whose name the user spoke, unnegated."""
-    if spec.role is not Role.CONTROL:
-        return False
-    if any(type(safe) is type(leaf.value) and safe == leaf.value for safe in spec.safe_values):
-        return True
-    if leaf.value is not True:
-        return False
-    spoken = index.attribute(str(leaf.path[-1]).replace("_", " "), "name").origins
-    return any(
-        origin.mention is not None
-        and not origin.stale
-        and not origin.mention.negated
-        and not origin.mention.question
-        and origin.match is not MatchKind.DERIVED
-        and _is_about(origin.mention, tool)
-        for origin in spoken
-    )
-
-
-def _is_about(seen: Mention, tool: ToolSpec) -> bool:
-    """Say whether a switch's name is said of the effect itself: "a *recurring* transfer", not "the *public* sector"."""
-    things = {stem(word.casefold()) for word in (*tool.about, *tool.asks)}
-    following = [word for word, *_ in tokens(seen.after)][:_SWITCH_REACH]
-    alone = not following or following[0] in DESTINATION_MARKERS | {"and", "or", "please", "now", "too"}
-    return alone or any(stem(word) in things for word in following)

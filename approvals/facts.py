@@ -79,7 +79,6 @@ def compute(  # noqa: PLR0913 - each fact names what it needs
 ) -> dict[str, bool | str]:
     """Return the Cedar context for one call. Every ``*_ok`` fact is true only when it was positively established."""
     said, chosen = index.user_text(), Chosen(index, spec)
-    found = list(foreign_links(leaves, spec, index, manifest.principal))
     outgoing = is_outgoing(spec, leaves)
     answering = spec.name == "answer"
     facts: dict[str, bool | str] = {name: _role_ok(leaves, role) for role, name in _ROLES.items()}
@@ -98,15 +97,38 @@ def compute(  # noqa: PLR0913 - each fact names what it needs
         "readers_ok": answering
         or not outgoing
         or may_flow(leaves, spec, index, manifest.principal, put_in, chosen=chosen),
-        "links_ok": not outgoing or answering or not found,
-        "fetches_ok": not any(link.auto_fetch for link in found),
-        "composed_link": answering and any(is_composed(link, index, written) for link in found),
+        **_link_facts(spec, leaves, index, manifest, outgoing=outgoing, written=written),
         "lineage_ok": spec.effect is not Effect.REMEMBER or _lineage_ok(leaves, index),
         "within_limits": _within_limits(spec, leaves, calls_so_far),
         "egress_ok": _egress_ok(spec, leaves),
         "protected": any(_is_protected(item, protected) for item in leaves),
     }
     return facts
+
+
+def _link_facts(
+    spec: ToolSpec,
+    leaves: Sequence[AttributedLeaf],
+    index: AttributionIndex,
+    manifest: Manifest,
+    *,
+    outgoing: bool,
+    written: Collection[str],
+) -> dict[str, bool]:
+    """Return what there is to say of links in content. Only as many are looked at as it takes to say it.
+
+    An answer may hold links that are no model's; in what goes elsewhere one foreign link is as bad as many.
+    """
+    answering = spec.name == "answer"
+    matters = outgoing and not answering
+    foreign, fetches, composed = False, False, False
+    for item in leaves:
+        for link in foreign_links((item,), spec, index, manifest.principal):
+            foreign, fetches = True, fetches or link.auto_fetch
+            composed = composed or (answering and is_composed(link, index, written))
+            if not answering and not link.auto_fetch:
+                break  # the rest of this text loads nothing by itself
+    return {"links_ok": not matters or not foreign, "fetches_ok": not fetches, "composed_link": composed}
 
 
 def _role_ok(leaves: Sequence[AttributedLeaf], role: Role) -> bool:

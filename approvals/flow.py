@@ -186,7 +186,9 @@ def _named(field: Field, index: AttributionIndex, tool: ToolSpec) -> bool:
 def foreign_links(
     items: Iterable[AttributedLeaf], tool: ToolSpec, index: AttributionIndex, principal: Principal
 ) -> Iterator[Link]:
-    """Yield the links and addresses inside content that neither the user nor a trusted field named.
+    """Yield the links and addresses inside content that neither the user nor a trusted field named, when asked for.
+
+    Those of each text that load by themselves come first.
 
     A link to a host of the deployer's own domain is at home, unless it names another place in its path or query: that
     is how a redirector and a proxy are used. One that nobody wrote (the model composed it) is foreign.
@@ -199,7 +201,7 @@ def foreign_links(
             if at_home and not _leads_elsewhere(link):
                 continue
             spec = ArgumentSpec(role=Role.SELECTOR, kind=link.kind)  # to mention it is enough, it is not written to
-            origins = index.attribute(link.target, link.kind).origins
+            origins = index.attribute_trusted(link.target, link.kind).origins  # no other place could say so
             if not any(said_so(origin, spec, tool) or in_field(origin, spec) for origin in origins):
                 yield link
 

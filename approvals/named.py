@@ -125,5 +125,5 @@ def _user_said(text: str, role: Role, index: AttributionIndex, tool: ToolSpec) -
     return any(
         said_so(origin, wanted, tool, said)
         and (not is_final(tool) or role is Role.TARGET or _in_asking_clause(origin, index, tool))
-        for origin in index.attribute(text, "name").origins
+        for origin in index.attribute_trusted(text, "name").origins
     )

@@ -9,7 +9,7 @@ no longer in a large one: it goes from the best fields to the worst and stops wh
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -33,6 +33,7 @@ the same name, link or address several times."""
 DECODED: Final = " (decoded)"
 """What the path of a field ends with that was found by decoding another one."""
 _Rank = tuple[int, int]  # authority and trust, negated, so that the best comes first
+_NOBODYS: Final[_Rank] = -Authority.NONE, -Trust.UNTRUSTED
 
 
 class AttributionIndex:
@@ -191,15 +192,21 @@ class AttributionIndex:
         """Return every place ``value`` stands at, best first (authority, trust, then match kind)."""
         if (known := self._answers.get((value, kind))) is not None:
             return known
-        answer = self._attribute(value, kind)
+        answer = self._attribute(value, kind, self._places.values())
         if len(value) <= MAX_REMEMBERED and len(self._answers) < MAX_REMEMBERED:
             self._answers[value, kind] = answer
         return answer
 
-    def _attribute(self, value: str, kind: str) -> Attribution:
+    def attribute_trusted(self, value: str, kind: str = "text") -> Attribution:
+        """Return what :meth:`attribute` does of places that may be relied on: of words and of trusted fields only."""
+        if (known := self._answers.get((value, kind))) is not None:
+            return known
+        return self._attribute(value, kind, [places for rank, places in self._places.items() if rank < _NOBODYS])
+
+    def _attribute(self, value: str, kind: str, among: Iterable[Places]) -> Attribution:
         decoded = [Wanted.of(view, kind) for view in decoded_views(value)]
         parts = [] if decoded else parts_of(value, kind)
-        likely = [places for places in self._places.values() if all(places.holds(part) for part in parts)]
+        likely = [places for places in among if all(places.holds(part) for part in parts)]
         wanted = Wanted.of(value, kind) if likely else None
         found: list[Origin] = []
         for places in likely:
