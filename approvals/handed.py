@@ -13,6 +13,8 @@ REVIEWER: Final = "reviewer:"
 """Before the name of whoever decided in the ordinary way."""
 GLASS: Final = "breakglass:"
 """Before the name of whoever broke the glass."""
+BROKEN: Final = "break_glass"
+"""The code of an approval that one person gave alone."""
 LADDER: Final = ("proposal.reminded", "proposal.escalated")
 """Kinds of events that take a call one rung up its ladder."""
 REACHING: Final = ("proposal.unreachable", "proposal.reachable")
@@ -49,4 +51,4 @@ class Told:
             self.rungs += 1
 
 
-__all__ = ["GLASS", "HANDED", "LADDER", "REACHING", "REVIEWER", "Told"]
+__all__ = ["BROKEN", "GLASS", "HANDED", "LADDER", "REACHING", "REVIEWER", "Told"]
