@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, moves
+from checkvalve.approvals import audit, moves, undos
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.outcome import Ending
 from checkvalve.approvals.ownership import Owner
 from checkvalve.approvals.records import Proposal, State, idempotency_key, stored_digest
 from checkvalve.approvals.tables import attempts, grants
+from checkvalve.approvals.undo_call import Kept
 from checkvalve.filters.strictjson import JSON
 
 
@@ -121,17 +122,20 @@ def _use_grant(connection: sa.Connection, proposal: Proposal, *, at: int, again:
         raise ConflictError(f"proposal {proposal.id} has no permit that is good now", remedy="nothing was executed")
 
 
-def finish(connection: sa.Connection, attempt: Attempt, ending: Ending, *, at: int) -> Proposal:
+def finish(
+    connection: sa.Connection, attempt: Attempt, ending: Ending, *, at: int, kept: Kept | None = None
+) -> Proposal:
     """Record how an attempt ended, if it still is this owner's to record.
 
-    1. The fence must be the one this attempt was claimed under; then the result is kept, whatever the state says.
+    1. The fence must be the one this attempt was claimed under; then the result is kept, whatever the state says, and
+       so is what undoes the effect.
     2. The proposal moves from executing to the end. Where a recovery has already called it unknown, a person may have
        settled it: the state stays, and an event says what came late.
     """
     error = None if ending.error is None else json.dumps(ending.error)
-    mine = sa.update(attempts).where(attempts.c.proposal_id == attempt.proposal_id, attempts.c.fence == attempt.fence)
-    open_ = mine.where(attempts.c.finished_at.is_(None))
-    kept = connection.execute(open_.values(finished_at=at, result=ending.result, error=error))
+    own = sa.update(attempts).where(attempts.c.proposal_id == attempt.proposal_id, attempts.c.fence == attempt.fence)
+    open_ = own.where(attempts.c.finished_at.is_(None))
+    mine = connection.execute(open_.values(finished_at=at, result=ending.result, error=error))
     proposal = moves.load(connection, attempt.proposal_id)
     details: dict[str, JSON] = {
         "fence": attempt.fence,
@@ -139,13 +143,15 @@ def finish(connection: sa.Connection, attempt: Attempt, ending: Ending, *, at: i
         "result_digest": stored_digest(ending.result),
         "error_digest": stored_digest(error),
     }
-    if kept.rowcount == 1 and proposal.state is State.EXECUTING:
+    if mine.rowcount == 1 and kept is not None:
+        undos.keep(connection, proposal, kept, at=at)
+    if mine.rowcount == 1 and proposal.state is State.EXECUTING:
         by = worker(attempt.owner)
         return moves.move(connection, proposal, ending.state, at=at, by=by, code=ending.code, details=details)
     late: dict[str, JSON] = {
         "ended": ending.state.value,
         "code": ending.code,
-        "kept": kept.rowcount == 1,
+        "kept": mine.rowcount == 1,
         **details,
     }
     audit.append(connection, at=at, kind="attempt.late", subject=proposal.id, body=late)

@@ -23,6 +23,7 @@ from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import attempts as attempt_rows
 from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.toolspec import Idempotency
+from checkvalve.approvals.undo_call import Kept
 from checkvalve.approvals.verdicts import Deny, Review, Verdict
 from checkvalve.filters.strictjson import JSON
 
@@ -113,15 +114,15 @@ class Claims:
         void = moves.move(connection, proposal, State.INVALIDATED, at=now, by="gateway", code="withdrawn")
         return Outcome(void)
 
-    def record(self, claim: Claim, ending: Ending) -> Proposal:
-        """Do step 6.
+    def record(self, claim: Claim, ending: Ending, kept: Kept | None = None) -> Proposal:
+        """Do step 6; ``kept`` is what undoes the effect, written in the same transaction.
 
         Raises:
             OutcomeUnknownError: the store did not take it. The attempt will be found as unknown, never tried again.
         """
 
         def write(connection: sa.Connection) -> Proposal:
-            proposal = attempts.finish(connection, claim.attempt, ending, at=self._queue.clock())
+            proposal = attempts.finish(connection, claim.attempt, ending, at=self._queue.clock(), kept=kept)
             self._step("record:written")
             return proposal
 

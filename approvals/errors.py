@@ -99,6 +99,10 @@ class BudgetError(QueueError):
     """This person has said yes as often as one can look within an hour: the question waits, or somebody else looks."""
 
 
+class NoteNeededError(QueueError):
+    """A yes to this call takes a reason in words, and none was given."""
+
+
 class ExpiredError(QueueError):
     """The deadline of the proposal or of its grant has passed."""
 
@@ -121,6 +125,22 @@ class StoreVersionError(StoreError):
 
 class DigestError(QueueError):
     """The decision was not bound to what is stored: the digest prefix is too short or does not match."""
+
+
+class EditRefusedError(QueueError):
+    """An edit of a call cannot be a call, or a rule refuses what it makes of it; the question stays as it was.
+
+    ``rule`` is the rule that refused it, empty where none did.
+    """
+
+    rule = ""
+
+    @classmethod
+    def by_rule(cls, rule: str, remedy: str) -> EditRefusedError:
+        """Return the error for an edited call that a rule refuses."""
+        error = cls(f"the edited call is refused by the rule {rule}", remedy=remedy)
+        error.rule = rule
+        return error
 
 
 class OutcomeUnknownError(ApprovalError):

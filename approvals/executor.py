@@ -5,7 +5,7 @@
 3. Take the arguments from the record: parse the stored bytes after hashing them again.
 4. Claim: approved → executing, the grant used, the attempt and its intent written. Commit. Only now may it happen.
 5. The effect, with those arguments and an idempotency key that is the same for every try.
-6. Record the end under the attempt's fence: succeeded, failed, or unknown.
+6. Record the end under the attempt's fence: succeeded, failed, or unknown; with a success, what undoes it.
 7. Whoever lost the race at 4 waits, for a bounded time, and gets the recorded result.
 
 A process that dies before 4 has committed leaves an approved call and no effect; one that dies between 4 and 6 leaves
@@ -26,10 +26,12 @@ from checkvalve.approvals.claims import Claim, Claims, Handover, Revalidate
 from checkvalve.approvals.outcome import Outcome, raised, returned
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.undo_call import Kept
 from checkvalve.filters.strictjson import JSON
 
 Effect: TypeAlias = Callable[[dict[str, JSON], str], JSON]
 AsyncEffect: TypeAlias = Callable[[dict[str, JSON], str], Awaitable[JSON]]
+Keep: TypeAlias = Callable[[JSON], Kept | None]
 
 LEASE: Final = timedelta(minutes=15)
 """After this, an attempt counts as dead wherever it runs; on this machine the process table is quicker."""
@@ -54,8 +56,12 @@ class Executor:
         self._claims = Claims(queue, lease, self._step)
         self._wait = wait.total_seconds()
 
-    def run(self, proposal_id: str, effect: Effect, *, revalidate: Revalidate | None = None) -> Outcome:
+    def run(
+        self, proposal_id: str, effect: Effect, *, revalidate: Revalidate | None = None, keep: Keep | None = None
+    ) -> Outcome:
         """Run the effect of an approved proposal, or say why not. The numbered steps are the module's.
+
+        ``keep`` says of a recorded result what is stored with it, to undo the effect later.
 
         Raises:
             NotFoundError: no such proposal.
@@ -71,9 +77,11 @@ class Executor:
             self._step("effect_done")
         except BaseException as error:  # noqa: BLE001  # whatever ended it, it may have begun
             return self._failed(claim, error)
-        return self._succeeded(claim, value)  # 6
+        return self._succeeded(claim, value, keep)  # 6
 
-    async def arun(self, proposal_id: str, effect: AsyncEffect, *, revalidate: Revalidate | None = None) -> Outcome:
+    async def arun(
+        self, proposal_id: str, effect: AsyncEffect, *, revalidate: Revalidate | None = None, keep: Keep | None = None
+    ) -> Outcome:
         """Do what :meth:`run` does, for an effect that is awaited; the store's work is done in threads.
 
         Cancelled while claiming: the claim is given back as not started. Cancelled in the effect: ``unknown``.
@@ -94,7 +102,7 @@ class Executor:
             return await asyncio.to_thread(self._failed, claim, error)
         except BaseException as error:  # noqa: BLE001  # cancelled: nothing may be awaited any more
             return self._failed(claim, error)
-        return await asyncio.to_thread(self._succeeded, claim, value)  # 6
+        return await asyncio.to_thread(self._succeeded, claim, value, keep)  # 6
 
     def recover(self) -> list[Proposal]:
         """Turn every attempt whose owner is dead into ``unknown``, for a person to settle, and return those."""
@@ -104,9 +112,9 @@ class Executor:
         """Return how a proposal stands, with its recorded result, and run nothing."""
         return self._claims.look(proposal_id)
 
-    def _succeeded(self, claim: Claim, value: JSON) -> Outcome:
+    def _succeeded(self, claim: Claim, value: JSON, keep: Keep | None) -> Outcome:
         ending = returned(value)
-        proposal = self._claims.record(claim, ending)
+        proposal = self._claims.record(claim, ending, _kept(keep, value))
         self._step("recorded")
         return Outcome(proposal, result=value, ran_here=True)
 
@@ -132,4 +140,12 @@ class Executor:
         return outcome
 
 
-__all__ = ["LEASE", "WAIT", "AsyncEffect", "Effect", "Executor", "Outcome", "Revalidate"]
+def _kept(keep: Keep | None, value: JSON) -> Kept | None:
+    """Return what undoes an effect. It happened, whatever goes wrong here: then the record says that none was kept."""
+    try:
+        return None if keep is None else keep(value)
+    except Exception:  # noqa: BLE001  # the success has to be recorded all the same
+        return Kept(why="failed")
+
+
+__all__ = ["LEASE", "WAIT", "AsyncEffect", "Effect", "Executor", "Keep", "Outcome", "Revalidate"]

@@ -19,9 +19,12 @@ from checkvalve.approvals.errors import ManifestError
 from checkvalve.approvals.schemadigest import schema_digest
 from checkvalve.approvals.strictyaml import MAX_YAML_BYTES, Document, dotted, nearest, read_yaml
 from checkvalve.approvals.toolspec import Manifest, ToolSpec
+from checkvalve.approvals.undo_declared import undo_problem
 from checkvalve.filters.errors import HostileInputError
 
-__all__ = ["SCHEMA_ID", "load_manifest", "manifest_digest", "manifest_schema", "parse_manifest", "schema_digest"]
+__all__ = [
+    "SCHEMA_ID", "load_manifest", "manifest_digest", "manifest_schema", "parse_manifest", "schema_digest", "tool_digest",
+]  # fmt: skip
 
 _LISTED: Final = 10
 """Mistakes that one error lists beside the first; whoever mends these sees the rest."""
@@ -64,6 +67,10 @@ def parse_manifest(text: str | bytes, name: str) -> Manifest:
         raise _explain(error, document, name) from None
     for key, spec in manifest.tools.items():
         _check_tool(key, spec, document, name)
+        if (wrong := undo_problem(spec, manifest)) is not None:
+            path = ("tools", key, *wrong.steps)
+            line = document.line(path)
+            raise ManifestError(wrong.message, file=name, line=line, field=dotted(path), remedy=wrong.remedy)
     try:
         manifest_digest(manifest)
     except HostileInputError as error:
@@ -81,6 +88,14 @@ def manifest_digest(manifest: Manifest) -> str:
             content["tools"][key]["input_schema"] = schema_digest(spec.input_schema)
     manifest._digest = digest(content)  # noqa: SLF001
     return manifest._digest  # noqa: SLF001
+
+
+def tool_digest(spec: ToolSpec) -> str:
+    """Return ``sha256:<hex>`` over everything the manifest says of one tool: what a standing rule was made for."""
+    content = spec.model_dump(mode="json")
+    if spec.input_schema is not None:
+        content["input_schema"] = schema_digest(spec.input_schema)
+    return digest(content)
 
 
 def manifest_schema() -> dict[str, Any]:

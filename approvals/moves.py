@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit
+from checkvalve.approvals import audit, undos
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import ConflictError, NotFoundError
 from checkvalve.approvals.records import Proposal, State, from_row, may_move
@@ -102,6 +103,8 @@ def move(  # noqa: PLR0913  # each is a column of the move's record
         **(details or {}),
     }
     audit.append(connection, at=at, kind=f"proposal.{end.value}", subject=proposal.id, body=body)
+    if proposal.rule == undos.RULE and end in undos.DONE:
+        undos.note_undone(connection, moved, at=at)
     return moved
 
 
@@ -114,8 +117,13 @@ def conflict(proposal: Proposal) -> ConflictError:
     )
 
 
-def issue_grant(connection: sa.Connection, proposal: Proposal, *, by: str, at: int, execute_by: int) -> None:
-    """Store the one permit this proposal can ever have; in observe mode the event says loudly that nobody enforced."""
+def issue_grant(
+    connection: sa.Connection, proposal: Proposal, *, by: str, at: int, execute_by: int, voters: Sequence[str] = ()
+) -> None:
+    """Store the one permit this proposal can ever have; in observe mode the event says loudly that nobody enforced.
+
+    ``by`` is who made it complete, and ``voters`` are all whose yes it rests on.
+    """
     values = {
         "proposal_id": proposal.id,
         "digest": proposal.digest,
@@ -130,6 +138,8 @@ def issue_grant(connection: sa.Connection, proposal: Proposal, *, by: str, at: i
         "execute_by": rfc3339(execute_by),
         "enforced": by != OBSERVE,
     }
+    if voters:
+        body["voters"] = [*voters]
     if by == OBSERVE:
         body["notice"] = f"OBSERVE MODE: nothing was enforced; the verdict on this call was {proposal.verdict_name}"
     audit.append(connection, at=at, kind="grant.issued", subject=proposal.id, body=body)

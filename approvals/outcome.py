@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Final
 
-from checkvalve.approvals.errors import OutcomeUnknownError
+from checkvalve.approvals.errors import NotStartedError, OutcomeUnknownError
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.filters.strictjson import JSON
@@ -72,11 +72,14 @@ def returned(value: object) -> Ending:
 def raised(error: BaseException, idempotency: Idempotency) -> Ending:
     """Return the ending of an effect that raised.
 
-    1. The tool says that it does not know, or was cut off in the middle (cancelled, interrupted): unknown.
-    2. The connection broke or ran out of time after it may have been used: unknown, except for a tool that only reads.
-    3. Anything else: the tool spoke, and what it said is that it failed.
+    1. What has to come before the effect failed, so that it was not begun: failed.
+    2. The tool says that it does not know, or was cut off in the middle (cancelled, interrupted): unknown.
+    3. The connection broke or ran out of time after it may have been used: unknown, except for a tool that only reads.
+    4. Anything else: the tool spoke, and what it said is that it failed.
     """
     told: dict[str, JSON] = {"type": type(error).__name__, "text": str(error)[:MAX_ERROR]}
+    if isinstance(error, NotStartedError):
+        return Ending(State.FAILED, "not_started", error=told)
     if isinstance(error, OutcomeUnknownError) or not isinstance(error, Exception):
         return Ending(State.UNKNOWN, "cut_off", error=told)
     broken = isinstance(error, TimeoutError | ConnectionError) and not isinstance(error, ConnectionRefusedError)

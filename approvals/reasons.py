@@ -49,6 +49,9 @@ REMEDIES: Final = {
     "smuggled-text": "let the user name the value: text that nobody can see was read, and it stands nowhere else",
     "hidden-text": "leave out invisible and direction-changing characters",
     "queue-flooded": "too many questions are open for this task; decide or cancel them first",
+    "undo": "let a person decide whether the effect is taken back",
+    "undo-over": "ask for it anew: what is undone, its declaration or its deadline is no longer what it was",
+    "undo-changed": "ask for it anew where the tools are (checkvalve undo do ID --tools MODULE): its state has changed",
     "unknown-profile": "use a trust profile that exists",
     "no-user-words": "the host has to declare the user's words, or nothing can be attributed to the user",
 }

@@ -24,7 +24,9 @@ plans = sa.Table(
     sa.Column("edited_by", Words(), nullable=False, server_default=""),
     sa.Column("step", sa.Integer, nullable=False, server_default="0"),  # of the ladder of reminders, done so far
     sa.Column("next_at", sa.BigInteger, nullable=True),  # when the next step is due; none: no more, or decided
+    sa.Column("unreachable_at", sa.BigInteger, nullable=True),  # since when nobody can decide it; none: somebody can
     sa.Index("ix_plans_due", "next_at"),
+    sa.Index("ix_plans_unreachable", "unreachable_at"),
     sa.Index("ix_plans_tier", "tier"),
     sa.Index("ix_plans_parent", "parent"),
 )

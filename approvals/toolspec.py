@@ -14,6 +14,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from checkvalve.approvals.commandspec import CommandSpec, SandboxSpec
+from checkvalve.approvals.undospec import UndoSpec
 
 
 class Effect(enum.StrEnum):
@@ -189,7 +190,8 @@ class ToolSpec(_Strict):
     effect: Effect = Field(Effect.SEND, description="what the tool does to the world; see the effects below")
     leaves_domain: bool = Field(False, description="a read that sends its arguments outside (fetch, search, DNS)")
     reversible: bool = Field(False, description="the effect can be taken back; a policy may ask less for it")
-    undo: str = Field("", description="how it is taken back, in words for a person")
+    undo: str = Field("", description="how it is taken back, or why it cannot be, in words for a person")
+    undo_with: UndoSpec | None = Field(None, description="the call that takes it back; a person decides it each time")
     asks: tuple[str, ...] = Field(
         (), description="words of a user that ask for this effect; can only make things stricter"
     )
@@ -204,6 +206,9 @@ class ToolSpec(_Strict):
         Idempotency.NONE, description="none, key, probe or read: what may happen after a crash in the middle of a call"
     )
     egress: tuple[str, ...] = Field((), description="the only hosts it may reach, by exact name; empty: no such list")
+    open_hosts: tuple[str, ...] = Field(
+        (), description="hosts that a read may visit unasked, at a plain address: the deployer trusts them with it"
+    )
     commands: tuple[CommandSpec, ...] = Field(
         (), description="the shapes that its commands may have; any other is denied, and with none all are"
     )
@@ -225,6 +230,8 @@ class ToolSpec(_Strict):
         """Refuse a list of hosts that nothing would be compared with."""
         if self.egress and self.args and not any(argument.kind in {"url", "host"} for argument in self.args.values()):
             raise ValueError("`egress` lists hosts, but no argument has kind url or host; give the address its kind")
+        if self.open_hosts and not (self.effect is Effect.READ and self.leaves_domain):
+            raise ValueError("`open_hosts` is for a read that leaves the domain: say `leaves_domain: true`")
         return self
 
     @model_validator(mode="after")

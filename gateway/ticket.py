@@ -11,9 +11,11 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from checkvalve.approvals.errors import OutcomeUnknownError
+from checkvalve.approvals.executor import Keep
 from checkvalve.approvals.manifest import schema_digest
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.toolspec import Manifest
+from checkvalve.approvals.undo_call import Kept
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import replies
 from checkvalve.gateway.conversation import call_name, messages_in, thread_of, turn_of
@@ -23,8 +25,11 @@ from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.messages import mark_of
 from checkvalve.graphs.calls import Call, runs_in_sandbox
 from checkvalve.graphs.errors import CheckpointError
+from checkvalve.graphs.keeping import Keeping
 from checkvalve.graphs.results import result_values
+from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
+from checkvalve.graphs.stored_results import one_value
 from checkvalve.graphs.toolbox import schema_of
 
 
@@ -76,6 +81,23 @@ class Ticket:
                 get_logger().error("OBSERVE MODE: this result is handed on UNREAD", **self.names())
                 self.returned, self.unread = result, True
         return record
+
+    def keeping(self, services: Services) -> Keeping | None:
+        """Return what keeps the undoing of this call, where its tool says how it is undone."""
+        known = {tool.name: tool for tool in getattr(self.request.runtime, "tools", None) or ()}
+        return Keeping.of(services, self.session, self.call, known.get)
+
+    def keep(self, keeping: Keeping | None) -> Keep | None:
+        """Return what says of the result that came back how it is undone."""
+        if keeping is None:
+            return None
+        spec = keeping.services.manifest.find(self.call.tool, self.call.server)
+
+        def kept(_record: JSON) -> Kept:
+            found = result_values(messages_of(self.returned), self.request.tool_call["id"] or "")
+            return keeping.keep(one_value([value for part in found for value, known in part if known], spec))
+
+        return kept
 
     def interrupted(self, pause: GraphBubbleUp) -> OutcomeUnknownError:
         """Return the error for a tool that paused the graph in the middle of its work.

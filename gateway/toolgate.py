@@ -21,7 +21,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import interrupt
 
-from checkvalve.approvals.errors import OutcomeUnknownError
+from checkvalve.approvals.errors import NotStartedError, OutcomeUnknownError
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.outcome import NOT_KEPT, Outcome
 from checkvalve.approvals.records import State
@@ -45,6 +45,8 @@ OnReview: TypeAlias = Literal["pause", "return"]
 Handler: TypeAlias = Callable[[ToolCallRequest], Any]
 AsyncHandler: TypeAlias = Callable[[ToolCallRequest], Awaitable[Any]]
 
+_HELD: Final = (NotStartedError, OutcomeUnknownError)
+"""Errors of the gateway's own, which an agent is told of in a code."""
 _POLL: Final = 0.25  # seconds between looks at the store while a person decides
 _RUNNABLE: Final = frozenset(
     {
@@ -185,8 +187,11 @@ class ToolGate:
 
     def _run(self, ticket: Ticket, handler: Handler) -> Outcome:
         """Do step 6."""
+        keeping = ticket.keeping(self.gateway.services)
 
         def effect(args: dict[str, JSON], key: str) -> JSON:
+            if keeping is not None:
+                keeping.begin(args)
             with keyed(key, ticket.session.thread), self.conversation.running():
                 try:
                     return self._ran(ticket, handler(ticket.start(args)))
@@ -194,10 +199,18 @@ class ToolGate:
                     raise ticket.interrupted(pause) from pause
 
         check = ticket.session.revalidation(ticket.call)
-        return self.gateway.executor.run(ticket.proposal.id, effect, revalidate=check)
+        keep = ticket.keep(keeping)
+        outcome = self.gateway.executor.run(ticket.proposal.id, effect, revalidate=check, keep=keep)
+        if keeping is not None:
+            keeping.after(outcome)
+        return outcome
 
     async def _arun(self, ticket: Ticket, handler: AsyncHandler) -> Outcome:
+        keeping = await asyncio.to_thread(ticket.keeping, self.gateway.services)
+
         async def effect(args: dict[str, JSON], key: str) -> JSON:
+            if keeping is not None:
+                await keeping.abegin(args)
             with keyed(key, ticket.session.thread), self.conversation.running():
                 try:
                     return self._ran(ticket, await handler(ticket.start(args)))
@@ -205,7 +218,11 @@ class ToolGate:
                     raise ticket.interrupted(pause) from pause
 
         check = ticket.session.revalidation(ticket.call)
-        return await self.gateway.executor.arun(ticket.proposal.id, effect, revalidate=check)
+        keep = ticket.keep(keeping)
+        outcome = await self.gateway.executor.arun(ticket.proposal.id, effect, revalidate=check, keep=keep)
+        if keeping is not None:
+            await keeping.aafter(outcome)
+        return outcome
 
     def _ran(self, ticket: Ticket, result: object) -> JSON:
         return ticket.ran(result, key=self._messages_key, observing=self.gateway.observing)
@@ -216,7 +233,7 @@ class ToolGate:
         self._log.info("call.ended", state=outcome.state.value, **ticket.names())
         if ticket.paused is not None and outcome.proposal.idempotency is Idempotency.READ:
             return ticket.paused
-        if outcome.ran_here and outcome.raised is not None and not isinstance(outcome.raised, OutcomeUnknownError):
+        if outcome.ran_here and outcome.raised is not None and not isinstance(outcome.raised, _HELD):
             return outcome.raised
         if outcome.state is State.SUCCEEDED and not _was_not_kept(outcome.result):
             result = ticket.returned if outcome.ran_here else unpack(outcome.result)

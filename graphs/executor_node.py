@@ -8,30 +8,29 @@ that waits for a person makes its request wait. Tools are not traced with the ru
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
-from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool, StructuredTool
-from langgraph.types import Command
 
-from checkvalve.approvals.executor import AsyncEffect, Effect
+from checkvalve.approvals.executor import AsyncEffect, Effect, Keep
 from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.records import State
 from checkvalve.approvals.verdicts import Deny, Verdict
 from checkvalve.filters.errors import HostileInputError
-from checkvalve.filters.strictjson import JSON, check_value
+from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.desk import Desk, agent_of, full_name, thread_of
 from checkvalve.graphs.detached import detached, keyed
 from checkvalve.graphs.errors import CodedError
 from checkvalve.graphs.events import Executed, emit
 from checkvalve.graphs.gate import require_own
-from checkvalve.graphs.readings import clean
+from checkvalve.graphs.keeping import Keeping
 from checkvalve.graphs.references import REF
 from checkvalve.graphs.requesting import call_of
-from checkvalve.graphs.results import result_values
 from checkvalve.graphs.state import JsonObject, PipelineState
+from checkvalve.graphs.stored_results import declared_value
 from checkvalve.graphs.subagents import GIVEN, LITERAL, Errand, SubAgent, SubAgentPausedError
+from checkvalve.graphs.tool_results import returned
 
 CHANGED = Deny("changed-arguments", "changed_arguments", "propose the call again")
 """The verdict right before the effect when the request is no longer the one that was decided."""
@@ -59,8 +58,12 @@ class ExecutorNode:
         for item in requests:
             if item["status"] == "ready":
                 check = self._revalidation(state, item)
-                effect = self._effect(state, item)
-                outcome = self._desk.services.executor.run(item["approval"], effect, revalidate=check)
+                keeping = self._keeping(state, item)
+                effect = self._effect(state, item, keeping)
+                keep = self._keep(keeping, item)
+                outcome = self._desk.services.executor.run(item["approval"], effect, revalidate=check, keep=keep)
+                if keeping is not None:
+                    keeping.after(outcome)
                 self._end(state, item, outcome)
         return {"requests": requests}
 
@@ -70,8 +73,12 @@ class ExecutorNode:
 
         async def one(item: JsonObject) -> None:
             check = self._revalidation(state, item)
-            effect = self._async_effect(state, item)
-            outcome = await self._desk.services.executor.arun(item["approval"], effect, revalidate=check)
+            keeping = await asyncio.to_thread(self._keeping, state, item)
+            effect = self._async_effect(state, item, keeping)
+            keep = self._keep(keeping, item)
+            outcome = await self._desk.services.executor.arun(item["approval"], effect, revalidate=check, keep=keep)
+            if keeping is not None:
+                await keeping.aafter(outcome)
             self._end(state, item, outcome)
 
         await asyncio.gather(*(one(item) for item in requests if item["status"] == "ready"))
@@ -111,10 +118,30 @@ class ExecutorNode:
 
         return check
 
-    def _effect(self, state: PipelineState, item: JsonObject) -> Effect:
+    def _keeping(self, state: PipelineState, item: JsonObject) -> Keeping | None:
+        """Return what keeps the undoing of a request, where its tool says how it is undone."""
+        spec = self._desk.toolbox.specs.get(str(item["tool"]))
+        if spec is None or spec.undo_with is None:
+            return None
+        try:
+            call = call_of(self._desk, state, item)
+        except CodedError:
+            return None  # its arguments are others by now: the check before the effect refuses it
+        session, tools = self._desk.thread(state).session, self._desk.toolbox.tools
+        return Keeping.of(self._desk.services, session, call, tools.get)
+
+    def _keep(self, keeping: Keeping | None, item: JsonObject) -> Keep | None:
+        if keeping is None:
+            return None
+        spec = self._desk.toolbox.specs.get(str(item["tool"]))
+        return lambda record: keeping.keep(declared_value(record, spec))
+
+    def _effect(self, state: PipelineState, item: JsonObject, keeping: Keeping | None) -> Effect:
         tool = self._tool(item)
 
         def effect(args: dict[str, JSON], key: str) -> JSON:
+            if keeping is not None:
+                keeping.begin(args)
             with detached(), keyed(key, thread_of(state)):
                 if isinstance(tool, SubAgent):
                     return tool.run(self._errand(state, item, args))
@@ -122,10 +149,12 @@ class ExecutorNode:
 
         return effect
 
-    def _async_effect(self, state: PipelineState, item: JsonObject) -> AsyncEffect:
+    def _async_effect(self, state: PipelineState, item: JsonObject, keeping: Keeping | None) -> AsyncEffect:
         tool = self._tool(item)
 
         async def effect(args: dict[str, JSON], key: str) -> JSON:
+            if keeping is not None:
+                await keeping.abegin(args)
             with detached(), keyed(key, thread_of(state)):
                 if isinstance(tool, SubAgent):
                     return await tool.arun(self._errand(state, item, args))
@@ -156,37 +185,4 @@ def _tool_call(tool: BaseTool, args: dict[str, JSON], item: JsonObject) -> dict[
     return {"name": tool.name, "args": args, "id": str(item["id"]), "type": "tool_call"}
 
 
-def returned(result: object, call: str) -> JSON:
-    """Return what a tool gave back for ``call``: its values, which one is the declared result, whether it succeeded."""
-    parts = list(_parts(result))
-    messages = [part for part in parts if isinstance(part, BaseMessage)]
-    found = [pair for values in result_values(messages, call) for pair in values]
-    loose = [
-        part for part in parts if not isinstance(part, BaseMessage)
-    ]  # a tool of its own kind may return no message
-    found += [(part, part is result) for part in loose]
-    return {
-        "ok": all(getattr(message, "status", "success") == "success" for message in messages),
-        "values": [_plain(value) for value, _ in found],
-        "declared": [declared for _, declared in found],
-    }
-
-
-def _parts(result: object) -> Iterator[object]:
-    if isinstance(result, Command):
-        update = result.update if isinstance(result.update, dict) else {}
-        found = update.get("messages", [])
-        yield from found if isinstance(found, list) else [found]
-    elif isinstance(result, list) and any(isinstance(item, BaseMessage | Command) for item in result):
-        yield from (part for item in result for part in _parts(item))
-    else:
-        yield result
-
-
-def _plain(value: object) -> JSON:
-    if isinstance(value, str):
-        return clean(value)
-    try:
-        return check_value(value)
-    except HostileInputError:
-        return clean(repr(value))
+__all__ = ["CHANGED", "ExecutorNode", "returned"]

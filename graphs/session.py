@@ -188,11 +188,12 @@ class GuardSession:
     def revalidation(self, call: Call) -> Callable[[], Verdict]:
         """Return the check to run right before the effect: the same decision, over what is known then."""
 
-        def check() -> Verdict:
-            with self._lock:
-                return self._decide(self.request(call), call, self._stands(call)).verdict
+        return lambda: self.decision(call).verdict
 
-        return check
+    def decision(self, call: Call) -> Decision:
+        """Return the decision on ``call`` as it would be now, recording nothing."""
+        with self._lock:
+            return self._decide(self.request(call), call, self._stands(call))
 
     def request(self, call: Call) -> ActionRequest:
         """Return the checked request for a call of this thread.

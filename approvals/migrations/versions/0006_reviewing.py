@@ -33,8 +33,10 @@ def _reviewing() -> None:
         sa.Column("edited_by", sa.Text, nullable=False, server_default=""),
         sa.Column("step", sa.Integer, nullable=False, server_default="0"),
         sa.Column("next_at", sa.BigInteger, nullable=True),
+        sa.Column("unreachable_at", sa.BigInteger, nullable=True),
     )
     op.create_index("ix_plans_due", "plans", ["next_at"])
+    op.create_index("ix_plans_unreachable", "plans", ["unreachable_at"])
     op.create_index("ix_plans_tier", "plans", ["tier"])
     op.create_index("ix_plans_parent", "plans", ["parent"])
     op.create_table(
