@@ -13,6 +13,8 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from checkvalve.approvals.endorsements import Cover, Endorsement, Use, answering, full_name
+from checkvalve.approvals.open_hosts import COVER as OPEN_HOST
+from checkvalve.approvals.open_hosts import is_open
 from checkvalve.approvals.requests import ActionRequest, Leaf
 from checkvalve.approvals.switches import is_safe
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
@@ -59,7 +61,7 @@ class AttributedLeaf:
     attribution: Attribution
     sufficient: bool
     by_user: bool
-    covered_by: str = ""  # "endorsement", "mandate" or "refund", when one of these answers for it
+    covered_by: str = ""  # "endorsement", "mandate", "refund" or "open_host", when one of these answers for it
     uses: tuple[Use, ...] = ()  # what answers for it, or for the effect
     delegated: bool = False  # whether a mandate lets the source of this value ask for the effect
 
@@ -112,11 +114,12 @@ def attribute_leaves(
             or (knows is not None and _is_known(leaf, spec, knows))
         )
         about = attribution, spec.role, full_name(tool)
-        cover = None if sufficient else answering((*endorsements, *mandates), *about)
+        opened = not sufficient and is_open(leaf.value, spec, tool)
+        cover = None if sufficient or opened else answering((*endorsements, *mandates), *about)
         asks = answering((item for item in mandates if item.delegates), *about)
         uses = tuple(item.use for item in (cover, asks) if item is not None)
-        covered = uses[0].kind if cover else ""
-        good = sufficient or cover is not None
+        covered = uses[0].kind if cover else OPEN_HOST if opened else ""
+        good = sufficient or opened or cover is not None
         yield AttributedLeaf(leaf, spec, attribution, good, by_user, covered, uses=uses, delegated=asks is not None)
 
 

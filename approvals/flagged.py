@@ -16,6 +16,7 @@ from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.detectors import Finding
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import Effect, Manifest
+from checkvalve.filters.index import DECODED
 
 _SMUGGLING: Final = frozenset({"hidden-tags", "hidden-selectors", "hidden-bits"})
 """Findings that no honest text has: letters spelt in characters that nobody sees."""
@@ -52,8 +53,10 @@ class FlaggedContent:
 
 
 def _from_nowhere(leaf: AttributedLeaf) -> bool:
-    """Say whether a value that needs somebody's word stands nowhere that anybody can see."""
-    return leaf.authority_bearing and not leaf.sufficient and not leaf.attribution.origins
+    """Say whether a value that needs somebody's word stands nowhere that anybody can see: nowhere, or only decoded."""
+    if not leaf.authority_bearing or leaf.sufficient:
+        return False
+    return all(origin.field.path.endswith(DECODED) for origin in leaf.attribution.origins)
 
 
 def with_scans(decision: Decision, scans: Mapping[str, Sequence[str]]) -> Decision:

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field, said_so
 from checkvalve.approvals.named import Chosen
+from checkvalve.approvals.open_hosts import COVER as OPEN_HOST
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Principal, Role, ToolSpec
 from checkvalve.filters.asking import asking_clauses
 from checkvalve.filters.index import DECODED, AttributionIndex
@@ -70,7 +71,7 @@ def may_flow(
     content counts as a mixture of everything the session has read, since a model may paraphrase or encode; of an
     isolated model, which sees no content, as a mixture of all fields that were ``put_in``, and of what it was told of
     others. 3. A call without a target speaks to everybody, unless all its targets are declared optional. 4. Each target
-    must be a reader of that mixture, or be chosen by the user; 5. and even then data that only the owner may read has
+    must be a reader of that mixture, or be chosen by the user, or by the deployer for this read; 5. and even then data that only the owner may read has
     to be named as well. An endorsement accepts a target, and says nothing about who may read what.
     """
     content = [item for item in leaves if not item.authority_bearing or tool.leaves_domain]
@@ -90,7 +91,7 @@ def may_flow(
         return bool(declared) and all(argument.optional for argument in declared)
     if all(_reads(mixture, item, principal) for item in targets):
         return True
-    if not all(chosen(item) for item in targets):
+    if not all(chosen(item) or item.covered_by == OPEN_HOST for item in targets):
         return False
     restricted = index.restricted_fields() if read is None else read
     return not any(_is_secret(field) and not _named(field, index, tool) for field in restricted)

@@ -17,6 +17,7 @@ from checkvalve.corpora.errors import UnknownCorpusError
 from checkvalve.corpora.guard import AllowAll, CheckvalveGuard, ReviewNonRead
 from checkvalve.corpora.report import CaseResult, Report
 from checkvalve.corpora.runner import run_units
+from checkvalve.graphs.inbound import Inbound
 
 VERSION: Final = "1"
 """Raised when a case changes its meaning, so that numbers of different versions are not compared."""
@@ -30,8 +31,10 @@ def load_builtin_manifest() -> Manifest:
         return load_manifest(path)
 
 
-def make_guards(name: str, profile: str, manifest: Manifest | None = None) -> MakeGuard:
+def make_guards(name: str, profile: str, manifest: Manifest | None = None, inbound: Inbound | None = None) -> MakeGuard:
     """Return what makes a fresh guard called ``name`` for every run, over ``manifest`` or the built-in one.
+
+    With ``inbound`` ours scans what it reads; without it the inbound filters are taken to have failed.
 
     Raises:
         UnknownCorpusError: no guard has this name.
@@ -39,7 +42,7 @@ def make_guards(name: str, profile: str, manifest: Manifest | None = None) -> Ma
     known = load_builtin_manifest() if manifest is None else manifest
     if name == "checkvalve":
         policy = load_policy()
-        return lambda: CheckvalveGuard(known, policy, profile)
+        return lambda: CheckvalveGuard(known, policy, profile, inbound=inbound)
     if name == "allow-all":
         return AllowAll
     if name == "review-non-read":

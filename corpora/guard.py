@@ -15,7 +15,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
 from checkvalve.approvals.decide import ANSWER, Decision, DecisionContext, decide
-from checkvalve.approvals.detectors import BUILT_IN
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.leaving import Leaving, link_origins, rules_in_force
 from checkvalve.approvals.mandates import Mandate
@@ -29,6 +28,9 @@ from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority
 from checkvalve.filters.outbound.judge import Origins
 from checkvalve.filters.outbound.rules import OutboundRules
+from checkvalve.graphs.calls import Call
+from checkvalve.graphs.inbound import Inbound
+from checkvalve.graphs.scans import Scans
 
 if TYPE_CHECKING:
     from checkvalve.approvals.endorsements import Endorsement
@@ -140,8 +142,16 @@ class CheckvalveGuard:
     """``decide`` over an attribution index, in memory. Yes from a person becomes an endorsement for this task."""
 
     def __init__(
-        self, manifest: Manifest, policy: Policy, profile: str = "strict", mandates: Sequence[Mandate] = ()
+        self,
+        manifest: Manifest,
+        policy: Policy,
+        profile: str = "strict",
+        mandates: Sequence[Mandate] = (),
+        *,
+        inbound: Inbound | None = None,
     ) -> None:
+        """With ``inbound`` results are scanned, as a gateway does; without it all inbound filters have failed."""
+        self._scans = Scans(inbound or Inbound(mode="off"), manifest)
         self._mandates = [Running(f"m{number}", mandate) for number, mandate in enumerate(mandates, 1)]
         self._reads = Reads()
         self._manifest = manifest
@@ -163,7 +173,7 @@ class CheckvalveGuard:
             request = ActionRequest.build(tool, dict(args), server=server)
         except HostileInputError as error:
             return PlainAnswer(Deny("strict-input", error.code))
-        decision = decide(request, self._context())
+        decision = self._scans.beside(decide(request, self._context()))
         for use in decision.uses:
             for running in self._mandates:
                 if (use.kind, use.id) == ("mandate", running.id):
@@ -176,6 +186,8 @@ class CheckvalveGuard:
         spec = self._manifest.find(tool, server)
         rules = field_rules(spec, self._manifest) if spec is not None else ()
         self._index.add_result(value, tool=tool, call=call_id, args=args, rules=rules)
+        if (found := self._scans.look(Call(tool, args, call_id), value)) is not None:
+            self._scans.note(found)
         self._reads.add(tool, call_id, args, server=server)
         self._calls[tool] += 1
         if spec is not None:
@@ -200,7 +212,7 @@ class CheckvalveGuard:
             done=frozenset(self._done),
             questions_so_far=self._asked,
             sandbox=True,  # an office whose manifest declares one has it
-            detectors=(*BUILT_IN, Leaving(OutboundRules(), self._manifest, self._index)),
+            detectors=self._scans.detectors(Leaving(OutboundRules(), self._manifest, self._index)),
         )
 
     def leaving(self) -> tuple[OutboundRules, Origins]:

@@ -21,7 +21,7 @@ from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.manifest import load_manifest, manifest_digest
 from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.store import Store
-from checkvalve.approvals.toolspec import Manifest
+from checkvalve.approvals.toolspec import Effect, Manifest
 from checkvalve.approvals.verdicts import Allow, Verdict
 from checkvalve.corpora.builtin import GUARDS, make_guards
 from checkvalve.corpora.case_run import By, Session, outcome_of
@@ -35,8 +35,9 @@ from checkvalve.corpora.runner import run_units
 from checkvalve.filters.outbound.scan import scan_outbound
 from checkvalve.filters.outbound.stream import OutboundStream
 from checkvalve.filters.outcomes import ContentOutcome, ScanResult
+from checkvalve.graphs.inbound import Inbound
 
-VERSION: Final = "2"
+VERSION: Final = "3"
 """Raised when a fixture or its reading changes, so that numbers of different versions are not compared."""
 
 _ANSWER: Final = "final_answer"
@@ -68,7 +69,7 @@ class _Run:
 
     def session(self, one: Situation) -> Session:
         """Return a session in which everything that one side has read and heard is in the context."""
-        session = Session(make_guards(self.guard, self.profile, surrounded(self.manifest, one))())
+        session = Session(make_guards(self.guard, self.profile, surrounded(self.manifest, one), Inbound(mode="on"))())
         session.read(_words(one.before), _readings(one))
         session.read(_words(one.after), ())
         return session
@@ -248,9 +249,10 @@ def _call(one: Situation) -> Call:
 
 
 def surrounded(manifest: Manifest, one: Situation) -> Manifest:
-    """Return ``manifest`` with a fixture's surroundings: hosts as the tool's egress list, paths as protected.
+    """Return ``manifest`` with a fixture's surroundings: hosts as the tool's lists of hosts, paths as protected.
 
-    A tool that takes no address has no use for a list of hosts, and the manifest refuses one.
+    A tool that takes no address has no use for a list of hosts, and the manifest refuses one. Only a read may go to a
+    listed host without being asked for.
     """
     if one.policy == Surroundings():
         return manifest
@@ -259,6 +261,8 @@ def surrounded(manifest: Manifest, one: Situation) -> Manifest:
     data = manifest.model_dump()
     if spec is not None and any(argument.kind in {"url", "host"} for argument in spec.args.values()):
         data["tools"][spec.name]["egress"] = one.policy.allow_hosts
+        if spec.effect is Effect.READ and spec.leaves_domain:
+            data["tools"][spec.name]["open_hosts"] = one.policy.allow_hosts
     data["protected"] = (*manifest.protected, *(_guarded(path, one.incident) for path in one.policy.deny_paths))
     return Manifest.model_validate(data)
 
