@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from checkvalve.approvals import audit
 from checkvalve.approvals.clock import rfc3339, to_the_second
 from checkvalve.approvals.errors import BudgetError
+from checkvalve.approvals.review_tables import votes
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import grants
 from checkvalve.filters.strictjson import JSON
@@ -29,9 +30,12 @@ _SUBJECT: Final = "budget:"
 
 def given(connection: sa.Connection, reviewer: str, now: int) -> list[int]:
     """Return when ``reviewer`` said yes within the last hour, oldest first."""
-    row = grants.c
-    query = sa.select(row.issued_at).where(row.issued_by == f"reviewer:{reviewer}", row.issued_at > now - HOUR)
-    return sorted(connection.execute(query).scalars())
+    row, vote = grants.c, votes.c
+    permits = sa.select(row.proposal_id, row.issued_at).where(row.issued_by == f"reviewer:{reviewer}")
+    said = sa.select(vote.proposal_id, vote.at).where(vote.reviewer == reviewer, vote.vote == "yes")
+    found = dict(connection.execute(permits.where(row.issued_at > now - HOUR)).tuples().all())
+    found |= dict(connection.execute(said.where(vote.at > now - HOUR)).tuples().all())  # also where more are needed
+    return sorted(found.values())
 
 
 def spend(connection: sa.Connection, reviewer: str, budget: int, now: int) -> None:

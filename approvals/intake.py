@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, endorsing, flood, moves, uses
+from checkvalve.approvals import audit, endorsing, flood, moves, plans, reach, stuck, uses
 from checkvalve.approvals.canonical import canonical, digest
 from checkvalve.approvals.clock import Clock, micros, rfc3339
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.errors import QueueError
+from checkvalve.approvals.question import question_of
 from checkvalve.approvals.reasons import remedy_for
 from checkvalve.approvals.records import Proposal, State, from_row, proposal_id, record_digest
 from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.review_rules import ReviewRules
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.toolspec import Idempotency
@@ -28,27 +31,45 @@ MAX_OPEN_PER_THREAD: Final = 20
 OBSERVED_FOR: Final = micros(timedelta(days=36_500))
 """How long a permit of observe mode lasts: for ever, since observing must not stop anything."""
 
+_SECOND: Final = 1_000_000  # microseconds
+Beside: TypeAlias = Callable[[sa.Connection, Proposal], None]
+"""What is written in the same transaction as a new proposal; if it raises, nothing of either is stored."""
+
 FLOODED: Final = Deny("queue-flooded", "queue-flooded", remedy_for("queue-flooded"))
 
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Writes proposals. ``decide_within`` and ``execute_within`` are in microseconds."""
+    """Writes proposals. ``decide_within`` and ``execute_within`` (microseconds) count where no review rule says more.
+
+    ``tenant`` and ``single_user`` are the gateway's: for the rules, and for whether anybody can answer.
+    """
 
     store: Store
     clock: Clock
     decide_within: int
     execute_within: int
+    rules: ReviewRules = field(default_factory=ReviewRules)
+    tenant: str = ""
+    single_user: bool = False
 
-    def propose(self, request: ActionRequest, decision: Decision, *, mode: str, idempotency: Idempotency) -> Proposal:
+    def propose(
+        self,
+        request: ActionRequest,
+        decision: Decision,
+        *,
+        mode: str,
+        idempotency: Idempotency,
+        beside: Beside | None = None,
+    ) -> Proposal:
         """Record a decided call.
 
         1. The id follows from thread, call and digest. A row with this id is returned as it is: nothing is recomputed.
         2. Another digest under the same call replaces what was open there: changed arguments need their own decision.
         3. A question beyond the thread's open ones is denied as flooding.
-        4. Allow → approved with a grant by the rule; Review → pending; Deny → denied. In observe mode everything is
-           approved with a grant by ``observe``, and the record says so.
-        5. Row, event, grant, and what the call uses up of mandates are committed together.
+        4. Allow → approved with a grant by the rule; Review → pending, with the plan of how it is to be answered; Deny
+           → denied. In observe mode everything is approved with a grant by ``observe``, and the record says so.
+        5. Row, event, grant, what the call uses up of mandates, and what ``beside`` does are committed together.
 
         Raises:
             QueueError: the call has no thread or no call id, so it could not be told from another one.
@@ -58,7 +79,10 @@ class Intake:
             raise QueueError("a call without thread and call id cannot be recorded", remedy="let the gateway give both")
         try:
             with self.store.write() as connection:
-                return self._propose(connection, request, decision, mode=mode, idempotency=idempotency)
+                found = self._propose(connection, request, decision, mode=mode, idempotency=idempotency)
+                if beside is not None:
+                    beside(connection, found)
+                return found
         except sa.exc.IntegrityError:  # on a server, another writer inserted the same id first
             with self.store.read() as connection:
                 return moves.load(connection, proposal_id(request.thread, request.call_id, request.digest))
@@ -89,18 +113,43 @@ class Intake:
         until = now + (OBSERVED_FOR if mode == moves.OBSERVE else self.execute_within)
         values = _row(request, decision, verdict, mode=mode, idempotency=idempotency)
         values |= {"id": known, "state": state.value, "decided_by": by, "created_at": now, "updated_at": now}
-        values["decide_by"] = now + self.decide_within
+        plan = self._plan(request, decision) if state is State.PENDING else None
+        values["decide_by"] = now + (self.decide_within if plan is None else self._window(plan))
         values["execute_by"] = until if state is State.APPROVED else None
         connection.execute(sa.insert(proposals).values(values))
         proposal = from_row(values)
         body = {**_body(proposal, decision), "record_digest": record_digest(values)}
+        if plan is not None:
+            body["plan_digest"] = plans.store(
+                connection, known, plan, created_at=now, decide_by=proposal.decide_by
+            )
         audit.append(connection, at=now, kind="proposal.recorded", subject=known, body=body)
+        if plan is not None:
+            self._say_unreachable(connection, proposal, plan)
         if state is State.APPROVED:
             moves.issue_grant(connection, proposal, by=by, at=now, execute_by=until)
             uses.spend(connection, proposal, decision.uses, at=now)
         elif proposal.rule == FLOODED.rule and decision.verdict == verdict:
             flood.pause(connection, request.thread, at=now)
         return proposal
+
+    def _plan(self, request: ActionRequest, decision: Decision) -> plans.Plan:
+        """Choose how the question is to be answered, from what is recorded of the call."""
+        question = question_of(request, decision, tenant=self.tenant)
+        seconds = {"decide_within": self.decide_within // _SECOND, "execute_within": self.execute_within // _SECOND}
+        return self.rules.plan_for(question, **seconds)
+
+    def _window(self, plan: plans.Plan) -> int:
+        """Return how long the question stays open, in microseconds."""
+        own = plan.decide_within == self.decide_within // _SECOND
+        return self.decide_within if own else plan.decide_within * _SECOND
+
+    def _say_unreachable(self, connection: sa.Connection, proposal: Proposal, plan: plans.Plan) -> None:
+        """Say in the log that nobody can say yes to this question; it waits all the same, and nothing is relaxed."""
+        if reach.can_be_approved(connection, proposal, plan, single_user=self.single_user):
+            return
+        body: dict[str, JSON] = {"plan": plan.rule or plan.tier.value, "approve": plan.to_json()["approve"]}
+        stuck.note(connection, proposal.id, at=proposal.created_at, body={**body, "by": "gateway"})
 
     @staticmethod
     def _replace(connection: sa.Connection, request: ActionRequest, now: int) -> None:

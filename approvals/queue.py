@@ -8,27 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import attention, audit, endorsing, flood, moves
+from checkvalve.approvals import audit, deciding, endorsing, moves
+from checkvalve.approvals.afterlooks import Glass
 from checkvalve.approvals.clock import Clock, micros, system_clock
 from checkvalve.approvals.decide import Decision
-from checkvalve.approvals.endorsements import Endorsement
-from checkvalve.approvals.errors import ConflictError, NotAllowedError
-from checkvalve.approvals.intake import Intake
-from checkvalve.approvals.mandate_entry import MandateEntry
+from checkvalve.approvals.errors import ConflictError
+from checkvalve.approvals.granting import Granting
+from checkvalve.approvals.intake import Beside, Intake
 from checkvalve.approvals.mandate_store import Mandates
-from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.matching import MIN_DIGEST, match_digest
-from checkvalve.approvals.people import is_usable, same_person
 from checkvalve.approvals.records import Proposal, State, from_row
 from checkvalve.approvals.render import short
 from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.review_rules import ReviewRules
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
+from checkvalve.approvals.standing_rules import StandingRules
+from checkvalve.approvals.stepup import StepUp
 from checkvalve.approvals.store import Store
-from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.filters.strictjson import JSON
@@ -41,14 +41,10 @@ ENDORSED_FOR: Final = timedelta(days=7)
 """How long accepted data stays accepted in its task: longer than any task, shorter than people's memory of it."""
 
 
-Endorsements: TypeAlias = list[Endorsement]  # inside the class, `list` is the method
-Floods: TypeAlias = list[flood.Flood]
-
-
-class Queue:
+class Queue(Granting):
     """The queue in one store. Safe to use from several threads and processes at once."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # each is a setting
         self,
         store: Store,
         clock: Clock = system_clock,
@@ -59,22 +55,37 @@ class Queue:
         single_user: bool = False,
         tenant: str = "",
         budget: int = 0,
+        rules: ReviewRules | None = None,
+        glass: Glass | None = None,
     ) -> None:
         """``single_user`` lets people approve what they asked for themselves; every record of it says so.
 
         ``tenant`` tells apart gateways that share a store: mandates of one are none of another's. ``budget`` is how
         often one person may say yes within an hour, 0 for any number: beyond it questions wait, for others too.
+        ``rules`` say who has to say yes to what, and within which times; without any, one approver is enough.
+        ``glass`` says whether one person alone may let a call run in an emergency; without it nobody may.
         """
         self.store = store
         self.clock = clock
         self.reviewers = Reviewers(store, clock)
         self.endorsed = endorsing.Endorsements(store, clock)
         self.mandates = Mandates(store, clock, tenant=tenant)
+        self.standing_rules = StandingRules(store, clock, tenant=tenant, single_user=single_user, review=rules)
         self._execute_within = micros(execute_within)
         self._endorsed_for = micros(endorsed_for)
         self._single_user = single_user
         self.budget = budget
-        self._intake = Intake(store, clock, decide_within=micros(decide_within), execute_within=self._execute_within)
+        self.rules = rules or ReviewRules()
+        self.glass = glass or Glass()
+        self._intake = Intake(
+            store,
+            clock,
+            decide_within=micros(decide_within),
+            execute_within=self._execute_within,
+            rules=self.rules,
+            tenant=tenant,
+            single_user=single_user,
+        )
 
     def propose(
         self,
@@ -83,9 +94,10 @@ class Queue:
         *,
         mode: Literal["enforce", "observe"] = "enforce",
         idempotency: Idempotency = Idempotency.NONE,
+        beside: Beside | None = None,
     ) -> Proposal:
         """Record a decided call and return its row; an allowed one has its grant. See :class:`intake.Intake`."""
-        return self._intake.propose(request, decision, mode=mode, idempotency=idempotency)
+        return self._intake.propose(request, decision, mode=mode, idempotency=idempotency, beside=beside)
 
     def get(self, proposal_id: str) -> Proposal:
         """Return the proposal as it stands now, its clocks applied.
@@ -147,70 +159,77 @@ class Queue:
         return len(overdue)
 
     def approve(
-        self, proposal_id: str, reviewer: Reviewer, digest_prefix: str, *, endorse: bool = True, note: str = ""
+        self,
+        proposal_id: str,
+        reviewer: Reviewer,
+        digest_prefix: str,
+        *,
+        endorse: bool = True,
+        note: str = "",
+        channel: str = "",
+        step_up: StepUp | None = None,
     ) -> Proposal:
-        """Say yes to exactly the call with this digest, once.
+        """Say yes to exactly the call with this digest, once. See :mod:`deciding` for the procedure.
 
-        1. Close it first if its time is over; then it must be pending, and what was recorded.
-        2. The reviewer still is one, did not ask for the call (unless this is a single-user setting), and has not said
-           yes so often within the hour that nobody could have looked.
-        3. The digest prefix matches the stored digest.
-        4. Pending → approved, the grant, and unless ``endorse`` is false the accepted data: one transaction.
+        Returns:
+            The proposal: approved, with its grant, when this was the last yes that its plan asks for; else it still
+            waits. ``endorse`` also accepts the data that was shown, once everybody who said yes did.
 
         Raises:
-            NotFoundError, ConflictError, CredentialError, NotAllowedError, BudgetError, DigestError, StoreCorruptError:
-                nothing was changed.
+            NotFoundError, ConflictError, CredentialError, NotAllowedError, BudgetError, DigestError, NoteNeededError,
+            StepUpError, StoreCorruptError: nothing was changed.
         """
         self.get(proposal_id)
-        now = self.clock()
+        yes = deciding.Yes(digest_prefix, endorse, note, channel, step_up)
         with self.store.write() as connection:
             proposal = moves.load(connection, proposal_id)
-            if proposal.state is not State.PENDING or moves.is_overdue(proposal, now):
-                raise moves.conflict(proposal)
-            require_recorded(connection, proposal_id)
-            self.reviewers.require(connection, reviewer)
-            own = self._is_own(proposal, reviewer)
-            match_digest(proposal, digest_prefix)
-            attention.spend(connection, reviewer.name, self.budget, now)
-            by = f"reviewer:{reviewer.name}"
-            until = now + self._execute_within
-            approved = moves.move(
-                connection, proposal, State.APPROVED, at=now, by=by, note=note, execute_by=until, self_approved=own
-            )
-            moves.issue_grant(connection, approved, by=by, at=now, execute_by=until)
-            if endorse:
-                endorsing.store(connection, approved, by=by, at=now, expires_at=now + self._endorsed_for)
-        return approved
+            return deciding.say_yes(connection, self.bench, proposal, reviewer, yes, at=self.clock())
 
-    def _is_own(self, proposal: Proposal, reviewer: Reviewer) -> bool:
-        """Say whether this is self-approval. An unknown requester may be anybody, so it counts as the reviewer.
+    def reject(
+        self, proposal_id: str, reviewer: Reviewer, code: str = "rejected", reason: str = "", *, channel: str = ""
+    ) -> Proposal:
+        """Say no. ``code`` is a stable word for programs, ``reason`` the reviewer's own text.
 
-        A name that no person could read (see ``people``) says as little as none.
+        Returns:
+            The proposal: rejected, or still waiting where its plan takes more noes.
         """
-        unknown = not is_usable(proposal.requester)
-        own = unknown or same_person(proposal.requester, reviewer.name)
-        if own and not self._single_user:
-            remedy = "let the gateway name the requester" if unknown else "another reviewer has to decide"
-            what = "nobody knows who asked for this call" if unknown else "you asked for this call yourself"
-            raise NotAllowedError(what, remedy=f"{remedy}, or use the single-user setting")
-        return own
+        self.get(proposal_id)
+        with self.store.write() as connection:
+            return deciding.say_no(
+                connection,
+                self.bench,
+                moves.load(connection, proposal_id),
+                reviewer,
+                at=self.clock(),
+                code=code,
+                note=reason,
+                channel=channel,
+            )
 
-    def reject(self, proposal_id: str, reviewer: Reviewer, code: str = "rejected", reason: str = "") -> Proposal:
-        """Say no. ``code`` is a stable word for programs, ``reason`` the reviewer's own text."""
-        return self._decide(proposal_id, reviewer, State.REJECTED, code=code, note=reason)
+    def standing(self, proposal_id: str) -> deciding.Standing:
+        """Return how a question stands: its plan, who said what, and what is missing.
+
+        Raises:
+            NotFoundError: there is none with this id.
+        """
+        with self.store.read() as connection:
+            proposal = moves.load(connection, proposal_id)
+            return deciding.standing(connection, proposal, single_user=self._single_user)
+
+    @property
+    def bench(self) -> deciding.Bench:
+        """What deciding depends on beside the question."""
+        return deciding.Bench(self.reviewers, self._single_user, self.budget, self._execute_within, self._endorsed_for)
 
     def settle(self, proposal_id: str, reviewer: Reviewer, *, done: bool, note: str = "") -> Proposal:
         """Say how an unknown outcome really ended, after looking."""
         end = State.CONFIRMED_DONE if done else State.CONFIRMED_NOT_DONE
-        return self._decide(proposal_id, reviewer, end, code="settled", note=note)
-
-    def _decide(self, proposal_id: str, reviewer: Reviewer, end: State, *, code: str, note: str) -> Proposal:
         self.get(proposal_id)
         with self.store.write() as connection:
             proposal = moves.load(connection, proposal_id)
-            self.reviewers.require(connection, reviewer)
+            deciding.require_responder(connection, self.bench, proposal, reviewer)
             by = f"reviewer:{reviewer.name}"
-            return moves.move(connection, proposal, end, at=self.clock(), by=by, code=code, note=note)
+            return moves.move(connection, proposal, end, at=self.clock(), by=by, code="settled", note=note)
 
     def close(
         self, proposal_id: str, end: Literal[State.CANCELLED, State.SUPERSEDED], *, by: str, code: str
@@ -234,53 +253,6 @@ class Queue:
         body: dict[str, JSON] = {"thread": short(thread), "tool": short(tool), "code": code, "enforced": enforced}
         with self.store.write() as connection:
             audit.append(connection, at=self.clock(), kind="call.refused", body=body)
-
-    def endorsements(self, thread: str) -> Endorsements:
-        """Return the data that people accepted in this thread and that still counts: the same is not asked twice."""
-        with self.store.read() as connection:
-            return endorsing.read(connection, thread, self.clock())
-
-    def revoke_endorsement(self, name: str, reviewer: Reviewer) -> endorsing.Endorsed:
-        """Take accepted data back; see :meth:`endorsing.Endorsements.revoke`."""
-        with self.store.write() as connection:
-            self.reviewers.require(connection, reviewer)
-            return self.endorsed.revoke(connection, name, by=f"reviewer:{reviewer.name}")
-
-    def grant_mandate(self, mandate: Mandate, reviewer: Reviewer, *, thread: str, requester: str) -> MandateEntry:
-        """Let a person with a credential grant a mandate for somebody's task; see :meth:`Mandates.grant`."""
-        with self.store.write() as connection:
-            self.reviewers.require(connection, reviewer)
-            by = f"reviewer:{reviewer.name}"
-            return self.mandates.grant_in(connection, mandate, thread=thread, requester=requester, by=by)
-
-    def revoke_mandate(self, name: str, reviewer: Reviewer) -> MandateEntry:
-        """Take a mandate back; see :meth:`Mandates.revoke`."""
-        with self.store.write() as connection:
-            self.reviewers.require(connection, reviewer)
-            return self.mandates.revoke(connection, name, by=f"reviewer:{reviewer.name}")
-
-    def flood(self, thread: str) -> flood.Flood:
-        """Say whether the task of a thread is paused for asking too much, and what more it may ask."""
-        with self.store.read() as connection:
-            return flood.standing(connection, thread)
-
-    def paused(self) -> Floods:
-        """Return every task that is paused for asking too much."""
-        with self.store.read() as connection:
-            return flood.all_paused(connection)
-
-    def let_go_on(self, thread: str, reviewer: Reviewer, *, more: int) -> None:
-        """Let a paused task go on and ask ``more`` further questions.
-
-        Raises:
-            ConflictError: it is not paused, or that is no number of questions.
-        """
-        with self.store.write() as connection:
-            self.reviewers.require(connection, reviewer)
-            if not flood.standing(connection, thread).paused or not 0 <= more <= flood.MAX_MORE:
-                raise ConflictError("this task is not paused", remedy="list those that are: checkvalve approvals list")
-            by = f"reviewer:{reviewer.name}"
-            flood.let_go_on(connection, thread, by=by, more=more, at=self.clock())
 
 
 __all__ = ["MIN_DIGEST", "Queue", "match_digest"]

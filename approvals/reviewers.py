@@ -1,15 +1,17 @@
 """Who may decide: people with a credential that the agent does not have.
 
 A token has a public selector and a secret of 256 bits; the database keeps the selector and an argon2 hash. The first
-reviewer may be added by whoever set the database up; each later one needs the credential of an existing one, so an
-agent that can merely start the command cannot make a reviewer of itself.
+reviewer may be added by whoever set the database up; each later one needs the credential of an administrator, so an
+agent that can merely start the command cannot make a reviewer of itself. Nobody gives himself a role, and somebody
+stays who can give roles.
 """
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import argon2
 import sqlalchemy as sa
@@ -19,6 +21,8 @@ from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.errors import CredentialError, QueueError
 from checkvalve.approvals.people import RULE, folded, is_usable, same_person
+from checkvalve.approvals.roles import EARLIER, Account, Role, Scope, account_of, accounts, require_role
+from checkvalve.approvals.rolesgiven import give, keep_one_administrator, may_give, person_for
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
@@ -28,6 +32,9 @@ _SELECTOR_BYTES: Final = 8
 _SECRET_BYTES: Final = 32
 _MAX_TOKEN: Final = 200  # nothing longer was ever issued; do not hash a megabyte
 _REMEDY: Final = "use the token that `checkvalve approvals reviewer add` printed"
+
+EVERYWHERE: Final = Scope()
+Accounts: TypeAlias = list[Account]  # inside the class, `list` is the method
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +70,27 @@ class Reviewers:
         self._hasher = self.hasher = hasher or argon2.PasswordHasher()
         self._dummy = ""
 
-    def add(self, name: str, *, by: Reviewer | None = None) -> str:
+    def add(
+        self,
+        name: str,
+        *,
+        by: Reviewer | None = None,
+        roles: Iterable[Role] | None = None,
+        scope: Scope = EVERYWHERE,
+        person: str = "",
+    ) -> str:
         """Add a reviewer and return the token, which is shown once and kept nowhere.
+
+        ``roles`` hold within ``scope``; without any, everything but breaking the glass, everywhere. ``person`` says
+        whose account it is, where it is a further one of somebody who has one: the two have one voice.
 
         Raises:
             CredentialError: there are reviewers already, and ``by`` is none of them.
+            NotAllowedError: ``by`` is no administrator, or would give himself a role.
             QueueError: the name is empty, too long, not printable, of several scripts, or taken, also by a name that
-                looks the same.
+                looks the same; the first one would be no administrator.
         """
-        person = folded(name)
+        label = folded(name)
         if not is_usable(name):
             raise QueueError(
                 f"a reviewer needs a printable name: {RULE}", remedy="use the name or address people know them by"
@@ -80,19 +99,66 @@ class Reviewers:
         hashed = self._hasher.hash(secret)
         now = self._clock()
         with self._store.write() as connection:
-            known = set(connection.execute(sa.select(reviewers.c.name)).scalars())
-            if by is not None:
-                self.require(connection, by)
-            elif known:
-                raise CredentialError("only a reviewer can add another one", remedy="give an existing reviewer's token")
-            if any(same_person(person, other) for other in known):
+            known = accounts(connection, everyone=True)
+            giver = self._administrator(connection, by, known)
+            if any(same_person(label, other.name) for other in known):
                 raise QueueError("there is a reviewer of this name already", remedy="choose another name")
+            whose = person_for(known, label, person)
+            if roles is not None:
+                may_give(giver, whose, frozenset(roles), scope)
             adder = by.name if by else "setup"
-            values = {"name": person, "selector": selector, "token_hash": hashed, "added_by": adder, "added_at": now}
+            values = {"name": label, "selector": selector, "token_hash": hashed, "added_by": adder, "added_at": now}
             connection.execute(sa.insert(reviewers).values(disabled_at=None, **values))
-            body: dict[str, JSON] = {"reviewer": person, "by": adder, "credential": credential_digest(selector, hashed)}
+            body: dict[str, JSON] = {"reviewer": label, "by": adder, "credential": credential_digest(selector, hashed)}
             audit.append(connection, at=now, kind="reviewer.added", body=body)
+            if roles is not None or whose != label:
+                chosen = giver.roles - {Role.BREAKER} if giver and whose == giver.person else EARLIER
+                give(connection, label, roles if roles is not None else chosen, scope, person=whose, by=adder, at=now)
+                keep_one_administrator(connection)
         return f"{_PREFIX}_{selector}_{secret}"
+
+    def _administrator(self, connection: sa.Connection, by: Reviewer | None, known: Accounts) -> Account | None:
+        """Return who adds somebody; None where it is the first one.
+
+        Raises:
+            CredentialError, NotAllowedError: nobody who may.
+        """
+        if by is not None:
+            self.require(connection, by)
+            return require_role(connection, by, Role.ADMINISTRATOR)
+        if known:
+            raise CredentialError("only a reviewer can add another one", remedy="give an existing reviewer's token")
+        return None
+
+    def set_roles(self, name: str, roles: Iterable[Role], *, by: Reviewer, scope: Scope = EVERYWHERE) -> Account:
+        """Say what somebody may do from now on, instead of what they could before.
+
+        Raises:
+            CredentialError, NotAllowedError: ``by`` is no reviewer any more, is no administrator, or would give
+                himself a role.
+            QueueError: there is no such reviewer, or nobody would be left who gives roles.
+        """
+        with self._store.write() as connection:
+            self.require(connection, by)
+            giver = require_role(connection, by, Role.ADMINISTRATOR)
+            found = self._named(connection, name)
+            wanted = frozenset(roles)
+            may_give(giver, found.person, wanted, scope)
+            give(connection, found.name, wanted, scope, person=found.person, by=by.name, at=self._clock())
+            keep_one_administrator(connection)
+            return account_of(connection, found.name)
+
+    def _named(self, connection: sa.Connection, name: str) -> Account:
+        known = accounts(connection, everyone=True)
+        found = next((one for one in known if folded(one.name) == folded(name)), None)
+        if found is None:
+            raise QueueError("there is no such reviewer", remedy="list them: checkvalve approvals reviewer list")
+        return found
+
+    def accounts(self) -> Accounts:
+        """Return everybody who ever was a reviewer, with roles and whose account it is."""
+        with self._store.read() as connection:
+            return accounts(connection, everyone=True)
 
     def authenticate(self, token: str) -> Reviewer:
         """Return the reviewer whose token this is.
@@ -132,15 +198,21 @@ class Reviewers:
             raise CredentialError("the credential is no longer accepted", remedy=_REMEDY)
 
     def disable(self, name: str, *, by: Reviewer) -> None:
-        """Take a reviewer's right to decide; what they decided stays on record."""
+        """Take a reviewer's right to decide; what they decided stays on record.
+
+        Raises:
+            CredentialError, NotAllowedError: ``by`` is no reviewer any more, or no administrator.
+            QueueError: there is no such reviewer, or nobody would be left who gives roles.
+        """
         now = self._clock()
         with self._store.write() as connection:
             self.require(connection, by)
-            names = connection.execute(sa.select(reviewers.c.name)).scalars()
-            person = next((known for known in names if folded(known) == folded(name)), name)
+            require_role(connection, by, Role.ADMINISTRATOR)
+            person = self._named(connection, name).name
             enabled = sa.update(reviewers).where(reviewers.c.name == person, reviewers.c.disabled_at.is_(None))
             if connection.execute(enabled.values(disabled_at=now)).rowcount != 1:
-                raise QueueError("there is no such reviewer", remedy="list them: checkvalve approvals reviewer list")
+                raise QueueError("there is no such reviewer any more", remedy="they are disabled already")
+            keep_one_administrator(connection)
             audit.append(connection, at=now, kind="reviewer.disabled", body={"reviewer": person, "by": by.name})
 
     def list(self) -> list[ReviewerEntry]:

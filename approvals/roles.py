@@ -25,6 +25,7 @@ from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.canonical import canonical
 from checkvalve.approvals.errors import CredentialError, NotAllowedError, QueueError, StoreCorruptError
 from checkvalve.approvals.question import Question
+from checkvalve.approvals.quorumcheck import ACCOUNT
 from checkvalve.approvals.risk import Tier
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
@@ -48,7 +49,6 @@ EARLIER: Final = frozenset(Role) - {Role.BREAKER}
 """What everybody had before there were roles, and has who is added without any."""
 GIVEN: Final = "reviewer.roles"
 """The kind of the event that says which roles an account has, and whose it is."""
-_SUBJECT: Final = "reviewer:"
 MAX_LISTED: Final = 5
 """People that an error names."""
 
@@ -177,7 +177,7 @@ def account_of(connection: sa.Connection, name: str) -> Account:
 
 def subject_of(name: str) -> str:
     """Return the subject of the events about an account's roles."""
-    return _SUBJECT + name
+    return ACCOUNT + name
 
 
 def roles_of(connection: sa.Connection, name: str) -> frozenset[Role]:

@@ -6,6 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from checkvalve.approvals.accounts_said import KINDS, AccountSaid
+from checkvalve.approvals.handed import HANDED, Told
+from checkvalve.approvals.quorum_said import QUORUM_KINDS, QuorumTold
+from checkvalve.approvals.talked import TALK, Talk
+from checkvalve.approvals.standing_check import STANDING, StandingTold
+from checkvalve.approvals.undo_check import UNDO_KINDS, UndoTold
+
 ENDORSEMENT: Final = ("thread", "value_digest", "source", "role", "tool", "kind")
 """The columns that make an endorsement the one it is."""
 _COLUMNS: Final = (
@@ -48,6 +55,12 @@ class Seen:
     used: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)  # by item and the call that used it
     reviewers: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     disabled: dict[str, int] = field(default_factory=dict)
+    account: AccountSaid | None = None  # of an account, a session, or who proved themselves for this call
+    handed: Told = field(default_factory=Told)  # who stands in, who broke the glass, who was reminded
+    quorum: QuorumTold = field(default_factory=QuorumTold)  # how this call is answered, and who said what; or roles
+    undo: UndoTold = field(default_factory=UndoTold)  # what undoes this call
+    talk: Talk = field(default_factory=Talk)  # what was asked and answered about this call, and who put it off
+    standing: StandingTold = field(default_factory=StandingTold)  # a standing rule, and what used it up
     erased: str = ""  # the digest of its rows, where its content was erased: its events say nothing else any more
 
     def has(self, what: str) -> bool:
@@ -57,6 +70,32 @@ class Seen:
 
     def note(self, kind: str, body: Mapping[str, Any], at: int) -> None:
         """Take in one event."""
+        if kind in HANDED:
+            self.handed.note(kind, body, at)
+        elif kind in QUORUM_KINDS:
+            self.quorum.note(kind, body, at)
+        elif kind.startswith(STANDING):
+            self.standing.note(kind, body, at)
+        elif kind in UNDO_KINDS:
+            self.undo.note(kind, body, at)
+        elif kind in TALK:
+            self.talk.note(kind, body, at)
+        elif kind.startswith(KINDS):
+            self.account = self.account or AccountSaid()
+            self.account.note(kind, body, at)
+        elif kind.startswith("endorsement."):
+            self._note_endorsement(kind, body, at)
+        elif kind.startswith("mandate."):
+            self._note_mandate(kind, body, at)
+        elif kind == "reviewer.added":
+            self.reviewers[str(body.get("reviewer"))] = (str(body.get("credential")), str(body.get("by")), at)
+        elif kind == "reviewer.disabled":
+            self.disabled[str(body.get("reviewer"))] = at
+        else:
+            self._note_call(kind, body, at)
+
+    def _note_call(self, kind: str, body: Mapping[str, Any], at: int) -> None:
+        """Take in what is about a call, its permit, its attempt or its erasure."""
         if kind.startswith("proposal."):
             self._note_move(kind, body, at)
         elif kind == "grant.issued":
@@ -67,16 +106,8 @@ class Seen:
             self.attempt = {**told, "started_at": at, "finished_at": None, "result": None, "error": None}
         elif kind == "attempt.late" and body.get("kept", False):
             self._note_end(body, at)
-        elif kind.startswith("endorsement."):
-            self._note_endorsement(kind, body, at)
-        elif kind.startswith("mandate."):
-            self._note_mandate(kind, body, at)
-        elif kind == "reviewer.added":
-            self.reviewers[str(body.get("reviewer"))] = (str(body.get("credential")), str(body.get("by")), at)
         elif kind == "content.erased":
             self._note_erasure(body)
-        elif kind == "reviewer.disabled":
-            self.disabled[str(body.get("reviewer"))] = at
 
     def _note_move(self, kind: str, body: Mapping[str, Any], at: int) -> None:
         version = _number(body.get("version"))
@@ -87,6 +118,7 @@ class Seen:
         if kind == "proposal.recorded":
             self.decision = str(body.get("decision_digest"))
             self.record = str(body.get("record_digest") or "")
+            self.quorum.plan = str(body.get("plan_digest") or "")
             self.columns = {name: str(body.get(name)) for name in _COLUMNS}
         self.by = None if body.get("by") is None else str(body["by"])  # an older version did not say who began it
         self.code, self.note_ = str(body.get("code") or ""), str(body.get("note") or "") or self.note_

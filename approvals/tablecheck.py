@@ -16,15 +16,21 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from checkvalve.approvals.accountcheck import check_accounts
 from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.canonical import digest, digest_bytes
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.erased_rows import is_as_erased
 from checkvalve.approvals.errors import StoreCorruptError
+from checkvalve.approvals.handcheck import check_afterlooks, check_delegations, check_rungs
+from checkvalve.approvals.quorumcheck import check_plans, check_roles, check_votes
 from checkvalve.approvals.records import record_digest, stored_digest
 from checkvalve.approvals.reviewers import credential_digest
 from checkvalve.approvals.said import ENDORSEMENT, Seen
+from checkvalve.approvals.standing_check import check_standing
 from checkvalve.approvals.tables import attempts, endorsements, grants, mandates, proposals, reviewers, uses
+from checkvalve.approvals.talkcheck import check_talk
+from checkvalve.approvals.undo_check import check_undos
 from checkvalve.filters.errors import HostileInputError
 
 Found = Iterator[tuple[str, str]]
@@ -37,8 +43,15 @@ def check_tables(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
     yield from _check_calls(connection, seen)
     yield from _check_endorsements(connection, seen)
     yield from _check_mandates(connection, seen)
+    yield from _check_standing(connection, seen)
     yield from _check_uses(connection, seen)
     yield from _check_reviewers(connection, seen.get("", _NOBODY))
+    yield from check_roles(connection, {name: said.quorum for name, said in seen.items()})
+    yield from check_accounts(connection, seen)
+    yield from _check_quorum(connection, seen)
+    yield from _check_handed(connection, seen)
+    yield from _check_undos(connection, seen)
+    yield from _check_talk(connection, seen)
 
 
 def require_recorded(connection: sa.Connection, subject: str) -> None:
@@ -51,7 +64,7 @@ def require_recorded(connection: sa.Connection, subject: str) -> None:
     for event in read_events(connection, subject=subject):
         said.note(event.kind, body_of(event.body), event.at)
     seen = {subject: said}
-    for check in (_check_calls, _check_endorsements, _check_mandates):
+    for check in _CHECKS:
         for _code, text in check(connection, seen, only=subject):
             raise StoreCorruptError(text, remedy="nothing was done; verify the audit log: checkvalve audit verify")
 
@@ -179,6 +192,10 @@ def _same_mandate(connection: sa.Connection, row: sa.RowMapping, said: Seen) -> 
     return used == said.used and all(found[name] == value for name, value in said.mandate.items())
 
 
+def _check_standing(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
+    yield from check_standing(connection, {name: said.standing for name, said in seen.items()}, only=only)
+
+
 def _check_uses(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
     """Compare the uses of endorsements, and find uses of what nobody gave."""
     told = {key: value for said in seen.values() if said.mandate is None for key, value in said.used.items()}
@@ -186,12 +203,39 @@ def _check_uses(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
     for row in _rows(connection, uses.c.proposal_id, ""):
         if row["kind"] == "mandate" and row["item"] in seen:
             continue  # compared with its mandate
+        if row["kind"] == "standing" and seen.get(row["item"], _NOBODY).standing.row is not None:
+            continue  # compared with its standing rule
         key = (row["item"], row["proposal_id"])
         found[key] = (row["amount"], row["used_at"])
         if row["kind"] != "endorsement" or told.get(key) != found[key]:
             yield "row_differs", f"a use by proposal {row['proposal_id']} is not what the events say"
     if told.keys() - found.keys():
         yield "row_missing", "a use of an endorsement is gone"
+
+
+def _check_quorum(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
+    told = {name: said.quorum for name, said in seen.items()}
+    erased = frozenset(name for name, said in seen.items() if said.erased)
+    yield from check_plans(connection, told, only=only, erased=erased)
+    yield from check_votes(connection, told, only=only, erased=erased)
+
+
+def _check_handed(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
+    told = {name: said.handed for name, said in seen.items()}
+    erased = frozenset(name for name, said in seen.items() if said.erased)
+    yield from check_delegations(connection, told, only=only)
+    yield from check_afterlooks(connection, told, only=only, erased=erased)
+    yield from check_rungs(connection, told, only=only, erased=erased)
+
+
+def _check_undos(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
+    told = {name: said.undo for name, said in seen.items()}
+    yield from check_undos(connection, told, only=only, erased=frozenset(n for n, said in seen.items() if said.erased))
+
+
+def _check_talk(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
+    erased = frozenset(name for name, said in seen.items() if said.erased)
+    yield from check_talk(connection, {name: said.talk for name, said in seen.items()}, only=only, erased=erased)
 
 
 def _check_reviewers(connection: sa.Connection, said: Seen) -> Found:
@@ -203,3 +247,15 @@ def _check_reviewers(connection: sa.Connection, said: Seen) -> Found:
             yield "row_differs", f"reviewer {row.name!r} is not what the events say"
     for gone in sorted(said.reviewers.keys() - found):
         yield "row_missing", f"reviewer {gone!r} has an event and no row"
+
+_CHECKS: Final = (
+    _check_calls,
+    _check_endorsements,
+    _check_mandates,
+    _check_standing,
+    _check_quorum,
+    _check_handed,
+    _check_undos,
+    _check_talk,
+)
+"""What is compared for one subject, before anything relies on it."""

@@ -1,0 +1,297 @@
+"""Deciding one question: who may say what, and what follows when enough people have said it.
+
+1. The question is open, its clocks have not run out, and it is what was recorded: call, plan and votes. 2. The person
+still is a reviewer. 3. They did not ask for the call, under any account, unless this is a single-user setting. 4. Their
+roles, where they hold, are such as the plan asks for; else those of somebody who handed over to them. 5. For a yes: the
+digest is that of the call, the channel may decide, a reason is given where one is needed, a fresh proof of who it is
+where one is needed, and they have not said yes so often within the hour that nobody could have looked. 6. The vote is
+stored. 7. Votes of people who could not cast them any more do not count; the rest is tallied. 8. Enough noes: rejected.
+Enough yeses: approved, the permit, and the accepted data if everybody who said yes accepted it, too. Else it waits on.
+
+Guarantees: all of it is one transaction; whatever fails, nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import sqlalchemy as sa
+
+from checkvalve.approvals import attention, endorsing, moves, plans, reach, stepup, votes
+from checkvalve.approvals.delegations import standing_in
+from checkvalve.approvals.errors import NotAllowedError, NoteNeededError
+from checkvalve.approvals.matching import match_digest
+from checkvalve.approvals.people import is_usable
+from checkvalve.approvals.plans import Plan
+from checkvalve.approvals.question import Question
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.reviewers import Reviewer, Reviewers
+from checkvalve.approvals.roles import Account, Role, account_of, accounts, either, who_could
+from checkvalve.approvals.stepup import StepUp
+from checkvalve.approvals.tablecheck import require_recorded
+from checkvalve.approvals.votes import Tally, Vote, Voter
+
+SAYS_NO: Final = frozenset({Role.RESPONDER, Role.APPROVER})
+"""Who may say no to any question in their scope; so may everybody whose yes would count."""
+_SECOND: Final = 1_000_000  # microseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What deciding depends on beside the question: settings of the queue. Times are in microseconds."""
+
+    reviewers: Reviewers
+    single_user: bool
+    budget: int
+    execute_within: int
+    endorsed_for: int
+
+
+@dataclass(frozen=True, slots=True)
+class Yes:
+    """What somebody says together with a yes."""
+
+    digest: str
+    endorse: bool = True
+    note: str = ""
+    channel: str = ""
+    step_up: StepUp | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a question stands: its plan, who said what, what is missing, and whether anybody can give it."""
+
+    plan: Plan
+    votes: Sequence[Vote]
+    tally: Tally
+    reachable: bool
+
+
+def say_yes(
+    connection: sa.Connection, bench: Bench, proposal: Proposal, reviewer: Reviewer, yes: Yes, *, at: int
+) -> Proposal:
+    """Let ``reviewer`` say yes; returns the proposal as it is then, pending where more voices are needed.
+
+    Raises:
+        ConflictError, CredentialError, NotAllowedError, BudgetError, DigestError, NoteNeededError, StepUpError,
+        StoreCorruptError: nothing was changed.
+    """
+    plan = _open(connection, bench, proposal, reviewer, at)
+    voter = _voter(connection, bench, proposal, plan, reviewer, yes=True, at=at)
+    match_digest(proposal, yes.digest)
+    _check_channel(plan, yes.channel)
+    if plan.note_required and not yes.note.strip():
+        raise NoteNeededError("a yes to this call takes a reason in words", remedy="say why it is right: a note")
+    if plan.step_up or yes.step_up is not None:
+        stepup.spend(connection, yes.step_up, proposal, reviewer, at=at)
+    attention.spend(connection, reviewer.name, bench.budget, at)
+    proof = yes.step_up.method if yes.step_up is not None else ""
+    votes.cast(
+        connection,
+        proposal,
+        voter,
+        yes=True,
+        at=at,
+        note=yes.note,
+        endorse=yes.endorse,
+        channel=yes.channel,
+        proof=proof,
+    )
+    return _go_on(connection, bench, proposal, plan, voter, at=at, note=yes.note)
+
+
+def say_no(  # each is a part of the no
+    connection: sa.Connection,
+    bench: Bench,
+    proposal: Proposal,
+    reviewer: Reviewer,
+    *,
+    at: int,
+    code: str,
+    note: str,
+    channel: str = "",
+) -> Proposal:
+    """Let ``reviewer`` say no, also to what they said yes to before. A no is taken everywhere, and from who asked.
+
+    Raises:
+        ConflictError, CredentialError, NotAllowedError, StoreCorruptError: nothing was changed.
+    """
+    plan = _open(connection, bench, proposal, reviewer, at)
+    voter = _voter(connection, bench, proposal, plan, reviewer, yes=False, at=at)
+    votes.cast(connection, proposal, voter, yes=False, at=at, code=code, note=note, channel=channel)
+    return _go_on(connection, bench, proposal, plan, voter, at=at, code=code, note=note)
+
+
+def require_responder(connection: sa.Connection, bench: Bench, proposal: Proposal, reviewer: Reviewer) -> Account:
+    """Return the account of a reviewer who may answer this question so that nothing runs because of it.
+
+    Raises:
+        CredentialError, NotAllowedError: no reviewer any more, or not their role, or not within their scope.
+    """
+    bench.reviewers.require(connection, reviewer)
+    account, plan = account_of(connection, reviewer.name), plans.read(connection, proposal.id)
+    if account.roles_for(plan.question(proposal), yes=False).isdisjoint(SAYS_NO):
+        raise _not_their_role(connection, proposal, replace(plan, approve=()), account, yes=False)
+    return account
+
+
+def _open(connection: sa.Connection, bench: Bench, proposal: Proposal, reviewer: Reviewer, at: int) -> Plan:
+    """Do steps 1 and 2."""
+    if proposal.state is not State.PENDING or moves.is_overdue(proposal, at):
+        raise moves.conflict(proposal)
+    require_recorded(connection, proposal.id)
+    bench.reviewers.require(connection, reviewer)
+    return plans.read(connection, proposal.id)
+
+
+def _voter(
+    connection: sa.Connection,
+    bench: Bench,
+    proposal: Proposal,
+    plan: Plan,
+    reviewer: Reviewer,
+    *,
+    yes: bool,
+    at: int,
+) -> Voter:
+    """Do steps 3 and 4: return the person with the roles that count.
+
+    Raises:
+        NotAllowedError: their yes or no does not count here; it says whose would.
+    """
+    account = account_of(connection, reviewer.name)
+    own = reach.is_requester(proposal.requester, account)
+    if yes and own and not bench.single_user:
+        raise _own_call(proposal)
+    wanted = plan.roles if yes else plan.roles | SAYS_NO
+    question = plan.question(proposal)
+    if roles := account.roles_for(question, yes=yes) & wanted:
+        return Voter(account, roles, own=yes and own)
+    for handed in standing_in(connection, account.person, at):
+        giver = account_of(connection, handed.giver)
+        asked = yes and reach.is_requester(proposal.requester, giver)
+        roles = giver.roles_for(question, yes=yes) & wanted
+        if roles and not asked:
+            return Voter(account, roles, via=giver.person, own=yes and own)
+    raise _not_their_role(connection, proposal, plan, account, yes=yes)
+
+
+def _own_call(proposal: Proposal) -> NotAllowedError:
+    unknown = not is_usable(proposal.requester)
+    remedy = "let the gateway name the requester" if unknown else "another reviewer has to decide"
+    what = "nobody knows who asked for this call" if unknown else "you asked for this call yourself"
+    return NotAllowedError(what, remedy=f"{remedy}, or use the single-user setting")
+
+
+def _not_their_role(
+    connection: sa.Connection, proposal: Proposal, plan: Plan, account: Account, *, yes: bool
+) -> NotAllowedError:
+    """Return the error that says which roles are asked for, what this person has, and whose answer would count."""
+    wanted = plan.roles if yes else plan.roles | SAYS_NO
+    question = plan.question(proposal)
+    elsewhere = account.has(*wanted)
+    has = f"their role does not reach this call ({account.scope.in_words()})" if elsewhere else either(account.roles)
+    out = reach.requesters(proposal.requester, accounts(connection)) if yes else frozenset()
+
+    def could(one: Account) -> bool:
+        return one.person not in out and not one.roles_for(question, yes=yes).isdisjoint(wanted)
+
+    answer = "yes" if yes else "no"
+    text = f"a {answer} to this call takes the role {either(wanted)}; of {account.name}: {has or 'no role'}"
+    return NotAllowedError(text, remedy=who_could(connection, could))
+
+
+def _check_channel(plan: Plan, channel: str) -> None:
+    """Check that a yes may be said here; a program that names no channel counts as all of them.
+
+    Raises:
+        NotAllowedError: it may not.
+    """
+    allowed = set(plan.channels)
+    if channel not in allowed and not (channel == "" and allowed == set(plans.CHANNELS)):
+        where = ", ".join(name for name in plans.CHANNELS if name in allowed)
+        raise NotAllowedError(
+            f"a yes to this call is not taken {f'by {channel}' if channel else 'without a channel'}",
+            remedy=f"say it by: {where}",
+        )
+
+
+def _go_on(
+    connection: sa.Connection,
+    bench: Bench,
+    proposal: Proposal,
+    plan: Plan,
+    voter: Voter,
+    *,
+    at: int,
+    code: str = "",
+    note: str = "",
+) -> Proposal:
+    """Do steps 7 and 8."""
+    counting = still_counting(connection, votes.read(connection, proposal.id), plan.question(proposal))
+    tally = votes.tally(plan, counting)
+    by = f"reviewer:{voter.account.name}"
+    if tally.decided == "no":
+        return moves.move(connection, proposal, State.REJECTED, at=at, by=by, code=code, note=note)
+    if tally.decided != "yes":
+        return proposal
+    until = at + (plan.execute_within * _SECOND or bench.execute_within)
+    said_yes = [vote for vote in counting if vote.yes]
+    own = voter.own or _asked_themselves(connection, proposal, said_yes)
+    approved = moves.move(
+        connection, proposal, State.APPROVED, at=at, by=by, note=note, execute_by=until, self_approved=own
+    )
+    voters = sorted(vote.reviewer for vote in said_yes)
+    moves.issue_grant(connection, approved, by=by, at=at, execute_by=until, voters=voters)
+    if all(vote.endorse for vote in said_yes):
+        endorsing.store(connection, approved, by=by, at=at, expires_at=at + bench.endorsed_for)
+    return approved
+
+
+def _asked_themselves(connection: sa.Connection, proposal: Proposal, said_yes: Sequence[Vote]) -> bool:
+    """Say whether one of them asked for the call; a single-user setting lets that pass, and the record says so."""
+    return any(reach.is_requester(proposal.requester, account_of(connection, vote.reviewer)) for vote in said_yes)
+
+
+def still_counting(connection: sa.Connection, cast: Sequence[Vote], question: Question) -> list[Vote]:
+    """Return the votes with what still counts of them.
+
+    A yes of an account that was disabled, or whose role was taken, since then is none; a no stays. Accounts that were
+    found to be one person's have one voice.
+
+    Raises:
+        StoreCorruptError: the roles of one of them were written by hand.
+    """
+    found: dict[str, Vote] = {}
+    for vote in cast:
+        account = account_of(connection, vote.reviewer)
+        if vote.yes:
+            roles = _roles_of_person(connection, vote.via, question) if vote.via else account.roles_for(question)
+            kept = replace(vote, person=account.person, roles=frozenset() if account.disabled else vote.roles & roles)
+        else:
+            kept = replace(vote, person=account.person)
+        if (kept.roles or not kept.yes) and (account.person not in found or not kept.yes):
+            found[account.person] = kept
+    return list(found.values())
+
+
+def _roles_of_person(connection: sa.Connection, person: str, question: Question) -> frozenset[Role]:
+    """Return what the enabled accounts of a person may do together about a question."""
+    mine = [account_of(connection, one.name) for one in accounts(connection) if one.person == person]
+    return frozenset(role for one in mine for role in one.roles_for(question))
+
+
+def standing(connection: sa.Connection, proposal: Proposal, *, single_user: bool) -> Standing:
+    """Return how a question stands."""
+    plan, cast = plans.read(connection, proposal.id), votes.read(connection, proposal.id)
+    pending = proposal.state is State.PENDING
+    counting = still_counting(connection, cast, plan.question(proposal)) if pending else cast
+    tally = votes.tally(plan, counting)
+    reachable = not pending or reach.can_be_approved(connection, proposal, plan, single_user=single_user)
+    return Standing(plan, cast, tally, reachable)
+
+
+__all__ = ["SAYS_NO", "Bench", "Standing", "Yes", "say_no", "say_yes", "standing", "still_counting"]
