@@ -9,7 +9,9 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import endorsing, flood
 from checkvalve.approvals.clock import Clock
+from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.errors import ConflictError
+from checkvalve.approvals.flood import Flood
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.mandate_store import Mandates
 from checkvalve.approvals.mandates import Mandate
@@ -55,12 +57,12 @@ class Granting:
             self._require(connection, reviewer, Role.RESPONDER, Role.APPROVER)
             return self.mandates.revoke(connection, name, by=f"reviewer:{reviewer.name}")
 
-    def flood(self, thread: str) -> flood.Flood:
+    def flood(self, thread: str) -> Flood:
         """Say whether the task of a thread is paused for asking too much, and what more it may ask."""
         with self.store.read() as connection:
             return flood.standing(connection, thread)
 
-    def paused(self) -> list[flood.Flood]:
+    def paused(self) -> list[Flood]:
         """Return every task that is paused for asking too much."""
         with self.store.read() as connection:
             return flood.all_paused(connection)
