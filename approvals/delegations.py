@@ -196,6 +196,12 @@ def standing_in(connection: sa.Connection, person: str, at: int) -> Found:
     return found
 
 
+def in_force(connection: sa.Connection, at: int) -> Found:
+    """Return every hand-over that holds at a moment, for telling people who stands in; no vote rests on it."""
+    now = (_row.ended_at.is_(None), _row.starts_at <= at, _row.expires_at > at)
+    return [item for item in _entries(connection, *now) if item.holds(at)]
+
+
 def _is_same(one: Account, other: Account) -> bool:
     """Say whether two accounts are one person's."""
     return same_person(one.name, other.name) or same_person(one.person, other.person)
@@ -258,4 +264,4 @@ def _unknown() -> NotFoundError:
     return NotFoundError("there is no such hand-over", remedy="list them: checkvalve approvals delegate list --all")
 
 
-__all__ = ["AHEAD", "LONGEST", "MAX_REASON", "MIN_REASON", "Delegation", "Delegations", "standing_in"]
+__all__ = ["AHEAD", "LONGEST", "MAX_REASON", "MIN_REASON", "Delegation", "Delegations", "in_force", "standing_in"]

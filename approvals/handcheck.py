@@ -55,10 +55,11 @@ def check_rungs(
     connection: sa.Connection, told: Mapping[str, Told], *, only: str = "", erased: frozenset[str] = frozenset()
 ) -> Found:
     """Yield what is wrong with the count of rungs: an edited one would silence the ladder, or repeat it."""
-    query = sa.select(plans.c.proposal_id, plans.c.step)
+    query = sa.select(plans.c.proposal_id, plans.c.step, plans.c.unreachable_at)
     for row in connection.execute(query.where(plans.c.proposal_id == only) if only else query):
         said = told.get(row.proposal_id)
-        if row.proposal_id not in erased and row.step != (0 if said is None else said.rungs):
+        wanted = (0, None) if said is None else (said.rungs, said.unreachable_at)
+        if row.proposal_id not in erased and (row.step, row.unreachable_at) != wanted:
             yield "row_differs", f"the ladder of proposal {row.proposal_id} is not as far as its events say"
 
 

@@ -31,6 +31,7 @@ class Told:
     delegation: dict[str, Any] | None = None
     afterlook: dict[str, Any] | None = None
     rungs: int = 0
+    unreachable_at: int | None = None
 
     def note(self, kind: str, body: Mapping[str, Any], at: int) -> None:
         """Take in one event of :data:`HANDED`."""
@@ -49,6 +50,8 @@ class Told:
             self.afterlook |= {"looked_by": looked_by, "looked_at": at, "finding": body.get("finding")}
         elif kind in LADDER:
             self.rungs += 1
+        elif kind in REACHING:
+            self.unreachable_at = at if kind == REACHING[0] else None
 
 
 __all__ = ["BROKEN", "GLASS", "HANDED", "LADDER", "REACHING", "REVIEWER", "Told"]

@@ -13,6 +13,7 @@ from typing import Final
 
 from checkvalve.approvals.attention import REACHED
 from checkvalve.approvals.audit import Event
+from checkvalve.approvals.handed import BROKEN
 from checkvalve.approvals.moves import OBSERVE
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.risk import Tier, tier_of
@@ -23,18 +24,31 @@ _SETTLED: Final = frozenset({State.CONFIRMED_DONE, State.CONFIRMED_NOT_DONE})
 _SILENT: Final = frozenset({State.PENDING, State.EXECUTING, *_SETTLED})  # named otherwise, or of no interest outside
 _PLAIN: Final[Mapping[str, str]] = {"task.paused": "paused", "task.resumed": "resumed", REACHED: "budget"}
 ASKED: Final = "asked"
+REMINDER: Final = "reminder"
+ESCALATED: Final = "escalated"
+UNREACHABLE: Final = "unreachable"
+GLASS: Final = "glass_broken"
 KINDS: Final = (
     ASKED,
     *(state.value for state in State if state not in _SILENT),
     "settled",
     *_PLAIN.values(),
+    REMINDER,
+    ESCALATED,
+    UNREACHABLE,
+    GLASS,
 )
 """Every kind of notice. ``asked``: a call waits for a person. ``settled``: a person said how an unknown outcome ended.
 
 ``paused`` and ``resumed`` are about a task that asked too much, ``budget`` about a person who said yes too often.
+``reminder`` and ``escalated``: a call still waits, and who should look now. ``unreachable``: nobody can decide it.
+``glass_broken``: one person alone let a call run in an emergency; every channel is told of it.
 """
-FOR_PEOPLE: Final = (ASKED, "expired", "unknown", "paused", "budget")
+FOR_PEOPLE: Final = (ASKED, "expired", "unknown", "paused", "budget", REMINDER, ESCALATED, UNREACHABLE, GLASS)
 """The kinds after which a person has something to do."""
+_LADDER: Final[Mapping[str, str]] = {"reminded": REMINDER, "escalated": ESCALATED, "unreachable": UNREACHABLE}
+CHANNEL: Final = "channel:"
+"""Before the name of a channel that a step of escalation goes to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +79,20 @@ class Notice:
         """The state that the event put the call into."""
         return str(self.body.get("state") or "")
 
+    @property
+    def who(self) -> tuple[str, ...]:
+        """Who should look now, as far as somebody was named."""
+        found = self.body.get("who")
+        return tuple(str(name) for name in found) if isinstance(found, list) else ()
+
+    def is_for(self, channel: str) -> bool:
+        """Say whether this has to reach a channel whatever its filters say."""
+        named = self.body.get("to")
+        return self.kind == GLASS or (isinstance(named, list) and CHANNEL + channel in named)
+
+
+_MOVES: Final = frozenset(state.value for state in State if state not in _SILENT)
+
 
 def kind_of(kind: str, body: str) -> str:
     """Return the kind of notice that an event is told as; empty where nobody is told."""
@@ -75,7 +103,11 @@ def kind_of(kind: str, body: str) -> str:
         return _recorded(_body(body))
     if word in _SETTLED:
         return "settled"
-    return word if word in KINDS else ""
+    if word == State.APPROVED and _body(body).get("code") == BROKEN:
+        return GLASS
+    if word in _LADDER:
+        return "" if _body(body).get("missed") is True else _LADDER[word]  # a newer reminder tells people
+    return word if word in _MOVES else ""
 
 
 def _recorded(body: Mapping[str, JSON]) -> str:
@@ -101,4 +133,7 @@ def _body(text: str) -> dict[str, JSON]:
     return found if isinstance(found, dict) else {}
 
 
-__all__ = ["ASKED", "FOR_PEOPLE", "KINDS", "Notice", "kind_of", "notice_of"]
+__all__ = [
+    "ASKED", "CHANNEL", "ESCALATED", "FOR_PEOPLE", "GLASS", "KINDS", "REMINDER", "UNREACHABLE", "Notice", "kind_of",
+    "notice_of",
+]  # fmt: skip

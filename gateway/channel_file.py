@@ -78,7 +78,13 @@ class Channel(BaseModel):
     values: list[Tier] = []
 
     def wants(self, notice: Notice) -> bool:
-        """Say whether this channel is told; what is about no call has no tier."""
+        """Say whether this channel is told; what is about no call has no tier.
+
+        A broken glass reaches every channel, and a step of escalation the channel that it names.
+        """
+        return notice.is_for(self.name) or self._is_asked_for(notice)
+
+    def _is_asked_for(self, notice: Notice) -> bool:
         return notice.kind in self.events and (notice.tier is None or notice.tier in self.tiers)
 
     def shows_values(self, notice: Notice) -> bool:

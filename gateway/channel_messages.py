@@ -16,7 +16,7 @@ from typing import Any, Final
 from checkvalve.approvals.card import SHORT_ID, leaves
 from checkvalve.approvals.clock import rfc3339, to_the_second
 from checkvalve.approvals.inert import inert
-from checkvalve.approvals.notices import ASKED, Notice
+from checkvalve.approvals.notices import ASKED, ESCALATED, GLASS, REMINDER, UNREACHABLE, Notice
 from checkvalve.approvals.records import Proposal
 from checkvalve.gateway.channel_file import Channel, Mail
 
@@ -42,8 +42,14 @@ _SAID: Final = {
     "paused": "a task asked too many questions and is paused",
     "resumed": "a paused task goes on",
     "budget": "somebody has said yes as often as one can look within an hour: others have to decide",
+    REMINDER: "a call still waits for a person",
+    ESCALATED: "a call has waited too long: others should look at it now",
+    UNREACHABLE: "nobody can decide a call: no reviewer who may is enabled",
+    GLASS: "somebody broke the glass: a call was approved by one person alone, and has to be looked at afterwards",
 }
 """What happened, in our own words."""
+_WAITING: Final = frozenset({ASKED, REMINDER, ESCALATED, UNREACHABLE})
+"""The kinds of which the deadline matters more than who it is from."""
 
 
 def webhook_body(notice: Notice, channel: Channel, origin: str) -> bytes:
@@ -66,6 +72,8 @@ def webhook_body(notice: Notice, channel: Channel, origin: str) -> bytes:
         }
     if by := notice.body.get("by"):
         data["by"] = inert(str(by))
+    if notice.who:
+        data["who"] = [inert(name) for name in notice.who]
     if row is not None and channel.shows_values(notice):
         data["values"] = _values(row)
     body = {"type": f"approval.{notice.kind}", "timestamp": rfc3339(notice.at), "data": data}
@@ -123,8 +131,9 @@ def _pairs(notice: Notice) -> list[tuple[str, str]]:
     if row is None:
         return [("about", inert(notice.subject)), ("at", to_the_second(notice.at))]
     pairs = [("tool", inert(_tool(row))), ("rule", inert(row.rule)), ("asked by", inert(row.requester) or "not known")]
-    if notice.kind == ASKED:
+    if notice.kind in _WAITING:
         pairs.append(("decide before", to_the_second(row.decide_by)))
+        pairs += [("who should look", ", ".join(inert(name) for name in notice.who))] if notice.who else []
     elif by := notice.body.get("by"):
         pairs.append(("by", inert(str(by))))
     return [*pairs, ("id", row.id[:SHORT_ID]), ("digest", row.digest.removeprefix("sha256:")[:16])]

@@ -1,0 +1,169 @@
+"""Breaking the glass: in an emergency one person alone lets a call run, loudly, and has to answer for it afterwards.
+
+1. The setting allows it, and so does the plan that was frozen with the question. 2. The question is open, in time, and
+what was recorded; nobody has said no to it. 3. The person is a reviewer with the role ``breaker`` for such calls, and
+did not ask for the call, in a single-user setting neither. 4. Their ordinary yes would not be enough: then the glass
+stays whole. 5. The digest is that of the call, the reason is in words, and there is a fresh proof of who it is, made
+for breaking this very glass. 6. Not too many after-looks are open. 7. The call is approved with the code
+``break_glass``, permit and record name ``breakglass:NAME``, and an after-look is opened. Nothing is endorsed by it.
+
+Guarantees: all of it is one transaction; every channel is told, whatever its filters say; no role that was handed over
+breaks a glass.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import sqlalchemy as sa
+
+from checkvalve.approvals import afterlooks, deciding, moves, plans, reach, stepup, votes
+from checkvalve.approvals.errors import ConflictError, NotAllowedError
+from checkvalve.approvals.handed import BROKEN, GLASS
+from checkvalve.approvals.matching import match_digest
+from checkvalve.approvals.plans import Plan
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.roles import Account, Role, account_of, either, who_could
+from checkvalve.approvals.stepup import StepUp
+from checkvalve.approvals.tablecheck import require_recorded
+from checkvalve.approvals.votes import Vote
+from checkvalve.filters.strictjson import JSON
+
+MIN_REASON: Final = 20
+MAX_REASON: Final = 2_000
+"""Characters of a reason."""
+_SECOND: Final = 1_000_000  # microseconds
+_LIST: Final = "checkvalve approvals afterlook list"
+
+
+def break_glass(
+    queue: Queue,
+    proposal_id: str,
+    reviewer: Reviewer,
+    digest_prefix: str,
+    *,
+    reason: str,
+    step_up: StepUp | None,
+    channel: str = "",
+) -> Proposal:
+    """Let exactly the call with this digest run, once, because one person says so.
+
+    Raises:
+        NotFoundError, ConflictError, CredentialError, NotAllowedError, DigestError, StepUpError, QueueError,
+        StoreCorruptError: nothing was changed.
+    """
+    said = afterlooks.words(reason, "a reason", MIN_REASON, MAX_REASON)
+    queue.get(proposal_id)
+    with queue.store.write() as connection:
+        now = queue.clock()
+        proposal = moves.load(connection, proposal_id)
+        plan = _open(connection, queue, proposal, reviewer, now)
+        account = _breaker(connection, proposal, plan, reviewer)
+        _check_needed(connection, proposal, plan, account)
+        match_digest(proposal, digest_prefix)
+        if afterlooks.count_open(connection) >= queue.glass.max_open:
+            raise ConflictError(
+                f"{queue.glass.max_open} broken glasses have not been looked at: no further one is broken",
+                remedy=f"let others look first: {_LIST}",
+            )
+        stepup.spend(connection, step_up, proposal, reviewer, at=now, decision=BROKEN)
+        by = GLASS + account.name
+        until = now + (plan.execute_within * _SECOND or queue.bench.execute_within)
+        details: dict[str, JSON] = {"channel": channel, "proof": step_up.method if step_up is not None else ""}
+        approved = moves.move(
+            connection,
+            proposal,
+            State.APPROVED,
+            at=now,
+            by=by,
+            code=BROKEN,
+            note=said,
+            execute_by=until,
+            details=details,
+        )
+        moves.issue_grant(connection, approved, by=by, at=now, execute_by=until, voters=[account.name])
+        afterlooks.open_for(connection, proposal.id, by=account.name, at=now, reason=said)
+    return approved
+
+
+def may_break(queue: Queue, proposal: Proposal, reviewer: Reviewer) -> bool:
+    """Say whether a surface should offer it: settings, plan and role allow it; everything is checked again then."""
+    if not queue.glass.enabled or proposal.state is not State.PENDING:
+        return False
+    with queue.store.read() as connection:
+        plan = plans.read(connection, proposal.id)
+        account = account_of(connection, reviewer.name)
+        return (
+            plan.may_break_glass
+            and Role.BREAKER in account.roles_for(plan.question(proposal))
+            and not reach.is_requester(proposal.requester, account)
+        )
+
+
+def _open(connection: sa.Connection, queue: Queue, proposal: Proposal, reviewer: Reviewer, at: int) -> Plan:
+    """Do steps 1 and 2."""
+    if proposal.state is not State.PENDING or moves.is_overdue(proposal, at):
+        raise moves.conflict(proposal)
+    require_recorded(connection, proposal.id)
+    queue.reviewers.require(connection, reviewer)
+    plan = plans.read(connection, proposal.id)
+    if not queue.glass.enabled:
+        raise NotAllowedError("there is no glass to break here", remedy="the setting is break_glass, off by default")
+    if not plan.may_break_glass:
+        raise NotAllowedError(
+            "the review rule of this call lets nobody break the glass", remedy="let those decide whom it names"
+        )
+    return plan
+
+
+def _breaker(connection: sa.Connection, proposal: Proposal, plan: Plan, reviewer: Reviewer) -> Account:
+    """Do step 3."""
+    account, question = account_of(connection, reviewer.name), plan.question(proposal)
+    if Role.BREAKER not in account.roles_for(question):
+        raise NotAllowedError(
+            f"breaking the glass takes the role breaker for this call; {account.name} is {either(account.roles)}",
+            remedy=who_could(connection, lambda other: Role.BREAKER in other.roles_for(question)),
+        )
+    if reach.is_requester(proposal.requester, account):
+        raise NotAllowedError(
+            "nobody breaks the glass for a call of their own, or of somebody unknown", remedy="let another breaker look"
+        )
+    if plan.edited_by and plan.edited_by in {account.name, account.person}:
+        raise NotAllowedError("you edited this call yourself", remedy="let another breaker look")
+    return account
+
+
+def _check_needed(connection: sa.Connection, proposal: Proposal, plan: Plan, account: Account) -> None:
+    """Do the rest of step 2, and step 4."""
+    question = plan.question(proposal)
+    cast = deciding.still_counting(connection, votes.read(connection, proposal.id), question)
+    if refused := [vote for vote in cast if not vote.yes]:
+        raise ConflictError(
+            f"{refused[0].reviewer} has said no: a glass is broken where nobody is there, not against somebody",
+            remedy="talk to them",
+        )
+    roles = account.roles_for(question) & plan.roles
+    mine = Vote(
+        proposal.id,
+        account.person,
+        account.name,
+        yes=True,
+        roles=roles,
+        via="",
+        digest=proposal.digest,
+        endorse=False,
+        code="",
+        note="",
+        at=0,
+    )
+    others = [vote for vote in cast if vote.person != account.person]
+    if roles and votes.tally(plan, [*others, mine]).decided == "yes":
+        raise ConflictError(
+            "your ordinary yes is enough for this call: the glass stays whole",
+            remedy="approve it: checkvalve approvals approve",
+        )
+
+
+__all__ = ["MAX_REASON", "MIN_REASON", "break_glass", "may_break"]
