@@ -33,8 +33,8 @@ def given(connection: sa.Connection, reviewer: str, now: int) -> list[int]:
     row, vote = grants.c, votes.c
     permits = sa.select(row.proposal_id, row.issued_at).where(row.issued_by == f"reviewer:{reviewer}")
     said = sa.select(vote.proposal_id, vote.at).where(vote.reviewer == reviewer, vote.vote == "yes")
-    found = dict(connection.execute(permits.where(row.issued_at > now - HOUR)).tuples().all())
-    found |= dict(connection.execute(said.where(vote.at > now - HOUR)).tuples().all())  # also where more are needed
+    lately = (permits.where(row.issued_at > now - HOUR), said.where(vote.at > now - HOUR))  # also where more are needed
+    found = {name: at for query in lately for name, at in connection.execute(query)}
     return sorted(found.values())
 
 
