@@ -13,8 +13,8 @@ from typing import Final
 
 from checkvalve.filters.inbound.encodings import REGIONS, is_text
 from checkvalve.filters.inbound.linear import Pattern, PatternSet
-from checkvalve.filters.inbound.spelling import mended, parted
-from checkvalve.filters.inbound.views import Builder, Trail, View
+from checkvalve.filters.inbound.spelling import RUN_TOGETHER, mendings
+from checkvalve.filters.inbound.views import Builder, View
 from checkvalve.filters.outcomes import Channel
 
 MAX_REGIONS: Final = 60
@@ -26,7 +26,7 @@ REGION_NAMES: Final = frozenset({*(name for name, _, _ in REGIONS), "spaced", "v
 """The notes of readings that are texts of their own."""
 GUESSES: Final = frozenset({"rot13", "reversed", "leet"})
 """The notes of readings that are tried on every text: only a pattern that is enough alone counts in them."""
-SAME: Final = GUESSES | {"misspelt", "run-together", "emphasis"}
+SAME: Final = GUESSES | {"misspelt", RUN_TOGETHER, "emphasis"}
 """The notes of readings that repeat most of the text as it stands."""
 MAX_JOINED: Final = 4_000
 """Characters of one stretch of single letters: nobody writes a page like that."""
@@ -78,10 +78,8 @@ def readings(view: View, plain: View) -> Iterator[View]:
         yield from _joined(view, "vertical", r"\s")
     if "leet" in found:
         yield from (_shifted(plain, table, "leet") for table in _LEET)
-    if (corrected := mended(plain)) is not None:
-        yield corrected
-    if (apart := parted(plain)) is not None:
-        yield with_single_blanks(apart)
+    for mended in mendings(plain):
+        yield with_single_blanks(mended) if mended.note == RUN_TOGETHER else mended
     if "assembled" in found:
         yield _assembled(view)
     if "emphasis" in found:
@@ -119,9 +117,7 @@ def _assembled(view: View) -> View:
 
 def turned(view: View) -> View:
     """Return ``view`` read from its end."""
-    trail, size = Trail(), len(view.text)
-    trail.add(size, 0, size, exact=False)
-    return View(view.text[::-1], Channel.DECODED, view, trail, 0, "reversed")
+    return view.whole(view.text[::-1], 0, len(view.text), note="reversed")
 
 
 def _regions(view: View, name: str) -> Iterator[View]:

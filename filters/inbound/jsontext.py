@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Final
 
+from checkvalve.filters.inbound.linear import Pattern
 from checkvalve.filters.inbound.views import Builder, View
 from checkvalve.filters.outcomes import Channel
 
 _STRING: Final = re.compile(r'"((?:[^"\\]++|\\.)*+)"?(\s*+:)?', re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|(.))", re.DOTALL)
 _BETWEEN: Final = re.compile(r"[\s\[\]{},:0-9.eE+-]|true|false|null|NaN|Infinity")
+_WHOLE: Final = Pattern(rf'(?s)(?:"(?:[^"\\]|\\.)*"|{_BETWEEN.pattern})*')
 _PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _STRUCTURED: Final = re.compile(
     r"(?:\s|\\[nrt])*+(?:[\[{]|BEGIN:V|[A-Za-z-]{2,40}: [^\n\\]{1,400}(?:\\r)?\\n[A-Za-z-]{2,40}: )"
@@ -26,27 +29,47 @@ _LONG: Final = 120
 
 
 def is_json(text: str) -> bool:
-    """Say whether ``text`` is nothing but strings, numbers and the signs between them; a dump of Python is not."""
-    return text.lstrip()[:1] in "[{" and text.rstrip()[-1:] in "]}" and not _BETWEEN.sub("", _STRING.sub("", text))
+    """Say whether ``text`` is nothing but strings, numbers and the signs between them; a dump of Python is not.
+
+    A text without anything odd is known at once; in others (blanks of other scripts, a string cut in two) the strings
+    are taken out first.
+    """
+    if text.lstrip()[:1] not in "[{" or text.rstrip()[-1:] not in "]}":
+        return False
+    return _WHOLE.is_all(text) or not _BETWEEN.sub("", _STRING.sub("", text))
 
 
 def leaves(view: View) -> Iterator[View]:
     """Yield the values of JSON text, then its keys."""
     values, keys = Builder(view), Builder(view)
-    for found in _STRING.finditer(view.text):
-        start, end = found.span(1)
-        if found[2]:
-            _append(keys, start, end)
+    for start, said, colon in _strings(view.text):
+        end = start + len(said)
+        if colon is not None:
+            _append(keys, said, start, end)
         elif end - start >= _LONG and _may_be_more(view.text, start, end):
             own = Builder(view)
-            _append(own, start, end)
+            _append(own, said, start, end)
             yield own.view()
-        elif end > start:
-            _append(values, start, end)
+        elif said:
+            _append(values, said, start, end)
     if values:
         yield values.view()
     if keys:
         yield keys.view(Channel.METADATA, "keys")
+
+
+def _strings(text: str) -> Iterator[tuple[int, str, str | None]]:
+    """Yield where each string begins, what stands between its quotes, and the colon that makes it a key.
+
+    One split and sums are twice as fast as one match after the other.
+    """
+    pieces = _STRING.split(text)
+    between, said, colons = pieces[0::3], pieces[1::3], pieces[2::3]
+    sizes = (
+        len(gap) + len(inner) + len(colon or "") + len('""')
+        for gap, inner, colon in zip(between[1:], said, colons, strict=True)
+    )
+    return zip(accumulate(sizes, initial=len(between[0]) + len('"')), said, colons, strict=False)
 
 
 def _may_be_more(text: str, start: int, end: int) -> bool:
@@ -54,21 +77,19 @@ def _may_be_more(text: str, start: int, end: int) -> bool:
     return text.find("<", start, end) >= 0 or _STRUCTURED.match(text, start, end) is not None
 
 
-def _append(builder: Builder, start: int, end: int) -> None:
-    """Append the string between the quotes at ``start`` and ``end``, its escapes undone."""
-    builder.joint(start)
-    text, position = builder.parent.text, start
-    if "\\" in text[start:end]:
-        for found in _ESCAPE.finditer(text, start, end):
-            builder.copy(position, found.start())
-            builder.put(_meant(found), *found.span())
-            position = found.end()
-    builder.copy(position, end)
+def _append(builder: Builder, said: str, start: int, end: int) -> None:
+    """Append the string ``said``, which stands between the quotes at ``start`` and ``end``, its escapes undone."""
+    if "\\" not in said:
+        builder.paragraph(said, start, end)
+    else:
+        builder.joint(start)
+        builder.undone(_ESCAPE, _meant, start, end)
 
 
 def _meant(found: re.Match[str]) -> str:
-    if found[1] is None:
-        return _PLAIN.get(found[3], found[3])
+    sign = found[3]
+    if sign is not None:
+        return _PLAIN.get(sign, sign)
     high = int(found[1], 16)
     if found[2] is None or not 0xD800 <= high < 0xDC00:  # noqa: PLR2004  # the halves of UTF-16 pairs
         return chr(high) + (chr(int(found[2], 16)) if found[2] else "")

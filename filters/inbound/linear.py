@@ -52,6 +52,10 @@ class Pattern:
         """Say whether the pattern matches anywhere."""
         return self._bytes.search(text.encode("utf-8", "surrogatepass")) is not None
 
+    def is_all(self, text: str) -> bool:
+        """Say whether the pattern is the whole of ``text``."""
+        return self._bytes.fullmatch(text.encode("utf-8", "surrogatepass")) is not None
+
     def finditer(self, text: str) -> Iterator[Found]:
         """Yield every match in a text without lone surrogates."""
         matches: Iterator[Found] = self._text.finditer(text)

@@ -16,55 +16,36 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from checkvalve.filters.inbound.notes import Notes
-from checkvalve.filters.inbound.styles import colour, declarations, hidden_names, hides
+from checkvalve.filters.inbound.styles import hidden_names, hides
+from checkvalve.filters.inbound.tags import PARAGRAPH, TOKEN, Tag, names, tag_of
 from checkvalve.filters.inbound.views import Builder, View
 from checkvalve.filters.outcomes import Channel, Severity
 
-_TOKEN: Final = re.compile(
-    r"<!--(?P<comment>.*?)(?:--!?>|\Z)|<!\[CDATA\[(?P<cdata>.*?)(?:\]\]>|\Z)|<[!?](?P<declaration>[^>]*+)>?"
-    r"|<(?P<close>/?)(?P<name>[a-zA-Z][^\s/<>]*+)(?P<rest>(?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+)>?",
-    re.DOTALL,
-)
-_ATTRIBUTE: Final = re.compile(r"([^\s\"'<>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'=<>`]++)))?")
 _ENTITY: Final = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_VOID: Final = _names("area base br col embed hr img input link meta param source track wbr !doctype")
-_INLINE: Final = _names(
-    "a abbr b bdi bdo big cite code data dfn em font i kbd mark q s samp small span strike strong sub sup time tt u var "
-    "wbr"
-)
+_VOID: Final = names("area base br col embed hr img input link meta param source track wbr !doctype")
 _RAW: Final = frozenset({"script", "style", "xmp", "noembed", "noframes"})
-_UNSEEN: Final = frozenset(
-    {"template", "noscript", "head", "datalist", "desc", "metadata", "audio", "video", "canvas", "object"}
-)
-_TEXTS: Final = _names(
-    "alt title aria-label aria-description aria-roledescription placeholder content summary label value abbr cite longdesc "
-    "href src action data srcdoc"
-)
 _PROSE: Final = re.compile(r"[^\W\d_]{2,}[^<]{0,40}\s[^\W\d_]{2,}")
-_FEWEST_WORDS: Final = 3
-_LINES: Final = _names("td th br")
-_BLOCKS: Final = _names(
+_BLOCKS: Final = names(
     "address article aside blockquote div dl fieldset footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section "
     "table ul"
 )
 _ENDED_BY: Final = {
     "p": _BLOCKS,
-    "li": _names("li"),
-    "td": _names("td th tr"),
-    "th": _names("td th tr"),
-    "tr": _names("tr"),
-    "dt": _names("dt dd"),
-    "dd": _names("dt dd"),
-    "option": _names("option"),
+    "li": names("li"),
+    "td": names("td th tr"),
+    "th": names("td th tr"),
+    "tr": names("tr"),
+    "dt": names("dt dd"),
+    "dd": names("dt dd"),
+    "option": names("option"),
 }
 """Elements whose end tag may be left out, and the start tags that end them."""
 _MAX_OPEN: Final = 2_000
+_MAX_BACK: Final = 64  # open elements among which an end tag finds its own
+_MAX_TAGS: Final = 2_000  # different tags of one page that are remembered
+_LONG_TAG: Final = 400
 
 
 @dataclass(slots=True)
@@ -73,6 +54,9 @@ class _Element:
     start: int
     hidden: bool
     background: str
+
+
+_OUTSIDE: Final = _Element("", 0, hidden=False, background="white")
 
 
 @dataclass(slots=True)
@@ -86,66 +70,55 @@ class _Page:
     aside: Builder
     names: frozenset[str] = frozenset()
     stack: list[_Element] = field(default_factory=list)
+    tags: dict[str, Tag] = field(default_factory=dict)
 
     @property
     def unseen(self) -> bool:
         return bool(self.stack) and self.stack[-1].hidden
 
-    def text(self, start: int, end: int) -> None:
-        """Take text between tags."""
-        if start < end:
-            _unescaped(self.hidden if self.unseen else self.shown, start, end)
+    def tag(self, found: re.Match[str]) -> Tag:
+        """Return what a tag says; a page has the same few tags over and over."""
+        written = found[0]
+        tag = self.tags.get(written)
+        if tag is None:
+            tag = tag_of(found)
+            if len(self.tags) < _MAX_TAGS and len(written) < _LONG_TAG:
+                self.tags[written] = tag
+        return tag
 
-    def border(self, at: int, name: str) -> None:
-        """Divide words where a tag does: cells and line breaks by a line, other blocks by a paragraph."""
-        if name in _INLINE:
-            return
-        builder = self.hidden if self.unseen else self.shown
-        if name in _LINES:
-            builder.line(at)
-        else:
-            builder.joint(at)
-
-    def open(self, name: str, start: int, attributes: dict[str, tuple[str, int, int]]) -> None:
+    def open(self, tag: Tag, start: int) -> None:
         """Take a start tag in; it may end an element that nobody closed."""
-        while self.stack and name in _ENDED_BY.get(self.stack[-1].name, ()):
-            self._drop(len(self.stack) - 1, start)
-        outer = self.stack[-1] if self.stack else _Element("", 0, hidden=False, background="white")
-        style = declarations(attributes["style"][0]) if "style" in attributes else {}
-        if name == "font" and "color" in attributes:
-            style.setdefault("color", attributes["color"][0])
-        ground = (
-            style.get("background-color")
-            or style.get("background", "").split(" ")[0]
-            or attributes.get("bgcolor", ("",))[0]
-        )
-        background = colour(ground) if ground else outer.background
-        unseen = (
-            name in _UNSEEN
-            or "hidden" in attributes
-            or (bool(style) and hides(style, background))
-            or self._named(name, attributes)
-        )
-        if len(self.stack) < _MAX_OPEN and name not in _VOID:
-            self.stack.append(_Element(name, start, outer.hidden or unseen, background))
+        stack = self.stack
+        while stack and tag.name in _ENDED_BY.get(stack[-1].name, ()):
+            self._drop(len(stack) - 1, start)
+        if len(stack) >= _MAX_OPEN or tag.name in _VOID:
+            return
+        outer = stack[-1] if stack else _OUTSIDE
+        background = tag.ground or outer.background
+        hidden = outer.hidden or tag.hides or (bool(tag.style) and hides(tag.style, background)) or self._named(tag)
+        stack.append(_Element(tag.name, start, hidden, background))
 
-    def _named(self, name: str, attributes: dict[str, tuple[str, int, int]]) -> bool:
+    def _named(self, tag: Tag) -> bool:
         """Say whether the style sheet hides an element of this name, class or id."""
         if not self.names:
             return False
-        classes = attributes.get("class", ("",))[0].split()
+        name, classes = tag.name, tag.attributes.get("class", "").split()
         given = {
             name,
             *(f".{item}" for item in classes),
             *(f"{name}.{item}" for item in classes),
-            f"#{attributes.get('id', ('',))[0]}",
+            f"#{tag.attributes.get('id', '')}",
         }
         return bool(given & self.names)
 
     def close(self, name: str, end: int) -> None:
         """Take an end tag in: it closes the innermost element of its name, and all inside that."""
-        for depth in range(len(self.stack) - 1, max(len(self.stack) - 64, 0) - 1, -1):
-            if self.stack[depth].name == name:
+        stack = self.stack
+        if stack and stack[-1].name == name and not stack[-1].hidden:
+            stack.pop()
+            return
+        for depth in range(len(stack) - 1, max(len(stack) - _MAX_BACK, 0) - 1, -1):
+            if stack[depth].name == name:
                 self._drop(depth, end)
                 return
 
@@ -176,11 +149,7 @@ def channels(view: View, notes: Notes) -> Iterator[View]:
     if "<style" in text.lower():
         sheets = re.findall(r"<style[^>]{0,500}>(.*?)(?:</style|\Z)", text, re.DOTALL | re.IGNORECASE)
         page.names = hidden_names("".join(sheets[:50]))
-    position = 0
-    while (found := _TOKEN.search(text, position)) is not None:
-        page.text(position, found.start())
-        position = max(_token(page, found), found.start() + 1)
-    page.text(position, len(text))
+    _read(page, text)
     page.end()
     if page.shown:
         yield page.shown.view()
@@ -190,53 +159,61 @@ def channels(view: View, notes: Notes) -> Iterator[View]:
         yield page.aside.view(Channel.METADATA, "markup")
 
 
-def _token(page: _Page, found: re.Match[str]) -> int:
-    """Take one token in; return where reading goes on."""
-    start, end = found.span()
-    if found["name"] is None:
-        _section(page, found)
+def _read(page: _Page, text: str) -> None:
+    """Take all tokens of a page in, and the text between them."""
+    position, stack = 0, page.stack
+    while (found := TOKEN.search(text, position)) is not None:
+        start, end = found.span()
+        builder = page.hidden if stack and stack[-1].hidden else page.shown
+        if position < start:
+            _unescaped(builder, position, start)
+        if found.lastgroup == "rest":
+            position = _taken(page, builder, page.tag(found), start, end)
+        else:
+            _section(page, builder, found)
+            position = end
+    if position < len(text):
+        _unescaped(page.hidden if page.unseen else page.shown, position, len(text))
+
+
+def _taken(page: _Page, builder: Builder, tag: Tag, start: int, end: int) -> int:
+    """Take a tag in; return where reading goes on."""
+    if tag.divides == PARAGRAPH:
+        builder.joint(start)
+    elif tag.divides:
+        builder.line(start)
+    if tag.closes:
+        page.close(tag.name, end)
         return end
-    name = found["name"].lower()
-    page.border(start, name)
-    if found["close"]:
-        page.close(name, end)
-        return end
-    attributes = _attributes(page, found) if found["rest"] else {}
-    if name in _RAW or name == "title":
-        closing = re.compile(rf"</{name}|\Z", re.IGNORECASE).search(page.view.text, end)
-        last = closing.start() if closing else len(page.view.text)
-        if name != "style":
-            page.aside.joint(end)
-            page.aside.copy(end, last)
-        return last
-    page.open(name, start, attributes)
+    for first, last in tag.texts:
+        page.aside.joint(start + first)
+        _unescaped(page.aside, start + first, start + last)
+    if tag.name in _RAW or tag.name == "title":
+        return _raw(page, tag.name, end)
+    page.open(tag, start)
     return end
 
 
-def _section(page: _Page, found: re.Match[str]) -> None:
+def _raw(page: _Page, name: str, start: int) -> int:
+    """Take in what stands in an element whose content is no markup; return where that ends."""
+    closing = re.compile(rf"</{name}|\Z", re.IGNORECASE).search(page.view.text, start)
+    end = closing.start() if closing else len(page.view.text)
+    if name != "style":
+        page.aside.joint(start)
+        page.aside.copy(start, end)
+    return end
+
+
+def _section(page: _Page, builder: Builder, found: re.Match[str]) -> None:
     if found["comment"] is not None:
         page.hidden.joint(found.start())
         page.hidden.copy(*found.span("comment"))
         page.cut(*found.span(), "comment")
     elif found["cdata"] is not None:
-        (page.hidden if page.unseen else page.shown).copy(*found.span("cdata"))
+        builder.copy(*found.span("cdata"))
     elif "<!ENTITY" in found[0] or ("<!DOCTYPE" in found[0].upper() and "[" in found[0]):
         page.notes.find("entity-declaration", page.view, *found.span(), Severity.MEDIUM)
         page.notes.leave("entity-declaration")
-
-
-def _attributes(page: _Page, found: re.Match[str]) -> dict[str, tuple[str, int, int]]:
-    """Return the attributes of a tag; those with text in them become metadata."""
-    attributes: dict[str, tuple[str, int, int]] = {}
-    for item in _ATTRIBUTE.finditer(page.view.text, *found.span("rest")):
-        group = next((number for number in (2, 3, 4) if item[number] is not None), 0)
-        name = item[1].lower()
-        start, end = item.span(group) if group else (item.end(), item.end())
-        attributes.setdefault(name, (html.unescape(page.view.text[start:end]), start, end))
-        if end - start > 8 and (name in _TEXTS or name.startswith("data-")):  # noqa: PLR2004  # shorter is no sentence
-            page.aside.joint(start)
-            _unescaped(page.aside, start, end)
-    return attributes
 
 
 def asides(view: View, notes: Notes) -> Iterator[View]:
@@ -249,10 +226,11 @@ def asides(view: View, notes: Notes) -> Iterator[View]:
 
 def _unescaped(builder: Builder, start: int, end: int) -> None:
     """Append a stretch with its character references undone."""
-    text, position = builder.parent.text, start
-    if "&" in text[start:end]:
-        for found in _ENTITY.finditer(text, start, end):
-            builder.copy(position, found.start())
-            builder.put(html.unescape(found[0]), *found.span())
-            position = found.end()
-    builder.copy(position, end)
+    if builder.parent.text.find("&", start, end) < 0:
+        builder.copy(start, end)
+    else:
+        builder.undone(_ENTITY, _meant, start, end)
+
+
+def _meant(found: re.Match[str]) -> str:
+    return html.unescape(found[0])

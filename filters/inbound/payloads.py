@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from checkvalve.filters.inbound import documents, pictures
 from checkvalve.filters.inbound.notes import Notes
-from checkvalve.filters.inbound.views import Trail, View
+from checkvalve.filters.inbound.views import View
 from checkvalve.filters.outcomes import Channel
 
 
@@ -28,9 +28,7 @@ def look_into(data: bytes, view: View, notes: Notes, media: str = "") -> Iterato
 
 
 def _within(view: View, text: str, channel: Channel, note: str) -> View:
-    trail = Trail()
-    trail.add(len(text), 0, len(view.text), exact=False)
-    return View(text, channel, view, trail, 0, note)
+    return view.whole(text, 0, len(view.text), note=note, channel=channel)
 
 
 def _as_text(data: bytes) -> str | None:

@@ -27,7 +27,7 @@ WINDOW: Final = 700
 MAX_HITS: Final = 40
 """Places of one pattern that are looked at."""
 _GAP: Final = "[^.!?\\x{3002}\\x{ff01}\\x{ff1f}\\x{964}\\x{61f}\\x0b]"
-_SEPARATOR: Final = "\x0b"
+_RUN_ON: Final = bytes.maketrans(b"\n", b" ")
 _NEAR: Final = 16  # characters in which a negation stands beside its verb
 _POLITE: Final = r" ?(?:(?:to|se|le|lo|je|vous|sie|please|dare|simply|just) )?$"
 _NOT_BEFORE: Final = re.compile(
@@ -115,18 +115,19 @@ def scripts_of(text: str) -> list[str]:
     return ["latin", *(_SCRIPT_NAMES[number] for number in _SCRIPT_LETTERS.matching(text))]
 
 
-def one_line(text: str) -> str:
-    """Return canonical text as patterns read it: lines run on, paragraphs do not; no character moves."""
-    if "\n" not in text:
-        return text
-    if "\r" in text:
-        text = text.replace("\r\n", " \n")
-    return text.replace("\n \n", f"{_SEPARATOR} {_SEPARATOR}").replace("\n\n", _SEPARATOR * 2).replace("\n", " ")
+def one_line(text: str) -> bytes:
+    """Return canonical text in UTF-8 as patterns read it: lines run on, paragraphs do not; no character moves."""
+    data = text.encode("utf-8", "surrogatepass")
+    if b"\n" not in data:
+        return data
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b" \n")
+    return data.replace(b"\n \n", b"\x0b \x0b").replace(b"\n\n", b"\x0b\x0b").translate(_RUN_ON)
 
 
 def find(text: str, scripts: Sequence[str], *, tools: bool = False) -> list[Hit]:
     """Return every hit in canonical ``text``, in characters, in order of place."""
-    data = one_line(text).encode("utf-8", "surrogatepass")
+    data = one_line(text)
     names = [*scripts, "tool"] if tools else scripts
     hits = [hit for name in names for hit in rule_set(name).hits(data)]
     if len(data) != len(text):

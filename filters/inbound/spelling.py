@@ -6,10 +6,11 @@ not match are mended, so ordinary misspellings stay what they are. Guarantees: l
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from string import ascii_lowercase
 from typing import Final
 
-from checkvalve.filters.inbound.linear import Pattern
+from checkvalve.filters.inbound.linear import Pattern, PatternSet
 from checkvalve.filters.inbound.views import Builder, View
 from checkvalve.filters.outcomes import Channel
 
@@ -27,6 +28,7 @@ _ORDINARY: Final = _names(
     "reveals rior prio pior over"
 )
 """Variants that are words of their own, or too common as ordinary slips."""
+RUN_TOGETHER: Final = "run-together"
 _SHORTEST: Final = 5
 _PIVOTS: Final = ("ignore", "disregard", "previous", "instructions", "instruction", "prompt", "system")
 """Of these a letter too many or a wrong one inside the word is mended, too: without them most patterns are blind."""
@@ -55,6 +57,19 @@ _MEANT: Final = {variant: word for word in _WORDS for variant in _variants(word)
 _SLIPS: Final = Pattern(rf"\b(?:{'|'.join(sorted(_MEANT))})\b")
 
 
+_RUN: Final = Pattern(r"[a-z]{24,}")
+_ODD: Final = PatternSet((_SLIPS.pattern, _RUN.pattern))
+"""Both at once: most texts have neither."""
+
+
+def mendings(view: View) -> Iterator[View]:
+    """Yield canonical ``view`` with its slips mended, and with words that run together parted, where there are any."""
+    found = _ODD.matching(view.text)
+    for number, mend in ((0, mended), (1, parted)):
+        if number in found and (view_mended := mend(view)) is not None:
+            yield view_mended
+
+
 def mended(view: View) -> View | None:
     """Return canonical ``view`` with its slips mended, or nothing where there are none."""
     builder, position = Builder(view), 0
@@ -69,7 +84,6 @@ def mended(view: View) -> View | None:
     return builder.view(Channel.DECODED, "misspelt")
 
 
-_RUN: Final = Pattern(r"[a-z]{24,}")
 _PARTS: Final = Pattern(
     "|".join(
         sorted(
@@ -83,8 +97,6 @@ _PARTS: Final = Pattern(
 
 def parted(view: View) -> View | None:
     """Return canonical ``view`` with blanks around key words in letters that run together, or nothing without such."""
-    if not _RUN.found(view.text):
-        return None
     builder, position = Builder(view), 0
     for run in _RUN.finditer(view.text):
         for found in _PARTS.finditer(view.text[run.start() : run.end()]):
@@ -97,4 +109,4 @@ def parted(view: View) -> View | None:
     if not position:
         return None
     builder.copy(position, len(view.text))
-    return builder.view(Channel.DECODED, "run-together")
+    return builder.view(Channel.DECODED, RUN_TOGETHER)

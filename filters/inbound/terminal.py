@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from checkvalve.filters.inbound.canonical import is_plain
 from checkvalve.filters.inbound.linear import Pattern
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
@@ -28,7 +29,7 @@ MAX_HIDDEN: Final = 40
 
 def look(view: View, notes: Notes) -> list[View]:
     """Note terminal codes in ``view`` and how to take them out; return what they hide, as hidden views."""
-    if not _ANY.found(view.text):
+    if (is_plain(view.text) and "\r" not in view.text) or not _ANY.found(view.text):
         return []
     hidden: list[View] = []
     concealed_from = -1

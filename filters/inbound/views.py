@@ -7,16 +7,19 @@ the smallest stretch there that the asked characters were made from.
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Final
 
 from checkvalve.filters.outcomes import Channel
 
 JOINT: Final = "\n\n"
 """What stands between texts that are not one text: no rule reaches across a paragraph."""
+_LOOSE: Final = 16_384  # pieces that a builder holds before it puts them where they take little memory
 
 
 class Trail:
@@ -31,15 +34,18 @@ class Trail:
         self._exact = bytearray()
         self._size = 0
 
-    def add(self, length: int, first: int, last: int, *, exact: bool) -> None:
-        """Append a piece of ``length`` characters; an empty one leaves no trace."""
-        if not length:
-            return
-        self._starts.append(self._size)
-        self._firsts.append(first)
-        self._lasts.append(last)
-        self._exact.append(exact)
-        self._size += length
+    def extend(self, texts: Sequence[str], places: Sequence[int]) -> None:
+        """Append pieces: of each its text, and three numbers: where it came from, and whether it is a copy of that."""
+        if "" in texts:  # an empty piece leaves no trace
+            kept = [number for number, text in enumerate(texts) if text]
+            places = [place for number in kept for place in places[3 * number : 3 * number + 3]]
+            texts = [texts[number] for number in kept]
+        starts = list(accumulate(map(len, texts), initial=self._size))
+        self._size = starts.pop()
+        self._starts.extend(starts)
+        self._firsts.extend(places[0::3])
+        self._lasts.extend(places[1::3])
+        self._exact += bytes(places[2::3])
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch of the parent that characters ``start`` to ``end`` of the view were made from."""
@@ -88,49 +94,85 @@ class View:
     def whole(self, text: str, start: int, end: int, *, note: str, channel: Channel = Channel.DECODED) -> View:
         """Return a view that was decoded from the stretch ``start`` to ``end`` as a whole."""
         trail = Trail()
-        trail.add(len(text), start, end, exact=False)
+        trail.extend([text], [start, end, 0])
         return View(text, channel, self, trail, 0, note)
 
 
 @dataclass(slots=True)
 class Builder:
-    """Puts a view together from pieces of its parent."""
+    """Puts a view together from pieces of its parent; their places are in one list first, which is fast."""
 
     parent: View
     _texts: list[str] = field(default_factory=list)
+    _places: list[int] = field(default_factory=list)
+    _packed: list[str] = field(default_factory=list)
     _trail: Trail = field(default_factory=Trail)
 
     def copy(self, start: int, end: int) -> None:
         """Append characters of the parent as they are."""
         self._texts.append(self.parent.text[start:end])
-        self._trail.add(end - start, start, end, exact=True)
+        self._places += (start, end, 1)
+        if len(self._texts) > _LOOSE:
+            self._pack()
 
     def put(self, text: str, start: int, end: int) -> None:
         """Append ``text``, which stands for the stretch ``start`` to ``end`` of the parent."""
         self._texts.append(text)
-        self._trail.add(len(text), start, end, exact=False)
+        self._places += (start, end, 0)
 
     def even(self, text: str, start: int, end: int) -> None:
         """Append ``text``, whose characters stand for those of the parent one by one."""
         self._texts.append(text)
-        self._trail.add(end - start, start, end, exact=True)
+        self._places += (start, end, 1)
+
+    def undone(self, sign: re.Pattern[str], meant: Callable[[re.Match[str]], str], start: int, end: int) -> None:
+        """Append characters of the parent, with what ``meant`` says in the place of each match of ``sign``."""
+        for found in sign.finditer(self.parent.text, start, end):
+            first, last = found.span()
+            if start < first:
+                self.copy(start, first)
+            self._texts.append(meant(found))
+            self._places += (first, last, 0)
+            start = last
+        if start < end:
+            self.copy(start, end)
 
     def line(self, at: int) -> None:
         """Append a line end, unless there is one."""
-        if self._texts and not self._texts[-1].endswith("\n"):
+        before = self._texts or self._packed
+        if before and not before[-1].endswith("\n"):
             self.put("\n", at, at)
 
     def joint(self, at: int) -> None:
         """Append the border between two texts."""
+        if self._texts or self._packed:
+            self._texts.append(JOINT)
+            self._places += (at, at, 0)
+
+    def paragraph(self, text: str, start: int, end: int) -> None:
+        """Append ``text``, the characters of the parent from ``start`` to ``end``, as a text of its own."""
+        if self._texts or self._packed:
+            self._texts += (JOINT, text)
+            self._places += (start, start, 0, start, end, 1)
+            if len(self._texts) > _LOOSE:
+                self._pack()
+        else:
+            self.copy(start, end)
+
+    def _pack(self) -> None:
         if self._texts:
-            self.put(JOINT, at, at)
+            self._trail.extend(self._texts, self._places)
+            self._packed.append("".join(self._texts))
+            self._texts.clear()
+            self._places.clear()
 
     def __bool__(self) -> bool:
-        return bool(self._texts)
+        return bool(self._texts or self._packed)
 
     def view(self, channel: Channel | None = None, note: str = "") -> View:
         """Return what was put together."""
-        text = "".join(self._texts)
+        self._pack()
+        text = "".join(self._packed)
         return View(text, channel or self.parent.channel, self.parent, self._trail, 0, note or self.parent.note)
 
 
