@@ -17,6 +17,7 @@ from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.question import question_of
 from checkvalve.approvals.reasons import remedy_for
 from checkvalve.approvals.records import Proposal, State, from_row, proposal_id, record_digest
+from checkvalve.approvals.reproposals import refused_before
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.review_rules import ReviewRules
 from checkvalve.approvals.store import Store
@@ -66,7 +67,8 @@ class Intake:
 
         1. The id follows from thread, call and digest. A row with this id is returned as it is: nothing is recomputed.
         2. Another digest under the same call replaces what was open there: changed arguments need their own decision.
-        3. A question beyond the thread's open ones is denied as flooding.
+        3. A question beyond the thread's open ones is denied as flooding, and one that a person has refused already is
+           denied with the id of the first, unless the user has said something since.
         4. Allow → approved with a grant by the rule; Review → pending, with the plan of how it is to be answered; Deny
            → denied. In observe mode everything is approved with a grant by ``observe``, and the record says so.
         5. Row, event, grant, what the call uses up of mandates, and what ``beside`` does are committed together.
@@ -109,6 +111,8 @@ class Intake:
             and _open(connection, request.thread) >= MAX_OPEN_PER_THREAD
         ):
             verdict = FLOODED
+        if mode != moves.OBSERVE:
+            verdict = refused_before(connection, request, verdict)
         state, by = _start(verdict, mode)
         until = now + (OBSERVED_FOR if mode == moves.OBSERVE else self.execute_within)
         values = _row(request, decision, verdict, mode=mode, idempotency=idempotency)
@@ -153,9 +157,11 @@ class Intake:
 
     @staticmethod
     def _replace(connection: sa.Connection, request: ActionRequest, now: int) -> None:
-        """Close what is still open under the same call with other arguments."""
+        """Close what is still open under the same call with other arguments, edits of it included."""
         row = proposals.c
-        query = sa.select(proposals).where(row.thread == request.thread, row.call_id == request.call_id)
+        edit = sa.and_(row.call_id.startswith(f"{request.call_id}~", autoescape=True), row.id.in_(plans.linked()))
+        same = sa.or_(row.call_id == request.call_id, edit)
+        query = sa.select(proposals).where(row.thread == request.thread, same)
         for found in connection.execute(query.where(row.state.in_(["pending", "approved"]))).mappings().all():
             older = from_row(found)
             end = State.SUPERSEDED if older.state is State.PENDING else State.INVALIDATED

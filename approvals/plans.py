@@ -223,7 +223,12 @@ def link(connection: sa.Connection, proposal_id: str, *, parent: str, edited_by:
     audit.append(connection, at=at, kind=LINKED, subject=proposal_id, body=body)
 
 
+def linked() -> sa.Select[tuple[str]]:
+    """Return the query for the ids of all questions that are edits of others."""
+    return sa.select(plans.c.proposal_id).where(plans.c.parent != "")
+
+
 __all__ = [
-    "CHANNELS", "LINKED", "ONE", "Alternative", "Need", "Plan", "Step", "link", "read", "read_all",
+    "CHANNELS", "LINKED", "ONE", "Alternative", "Need", "Plan", "Step", "link", "linked", "read", "read_all",
     "store",
 ]  # fmt: skip

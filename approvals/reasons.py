@@ -48,6 +48,8 @@ REMEDIES: Final = {
     "flagged-content": "leave out what came from the flagged content, or let the user give the value",
     "smuggled-text": "let the user name the value: text that nobody can see was read, and it stands nowhere else",
     "hidden-text": "leave out invisible and direction-changing characters",
+    "edited": "a person changed this call, so a person has to decide it",
+    "refused-before": "propose it again only when the user asks",
     "queue-flooded": "too many questions are open for this task; decide or cancel them first",
     "undo": "let a person decide whether the effect is taken back",
     "undo-over": "ask for it anew: what is undone, its declaration or its deadline is no longer what it was",

@@ -2,6 +2,7 @@
 
 1. Not decided yet: a person is being asked, with the id to ask by again. 2. Approved and not run: the same call again
 runs it, once. 3. Ran: the recorded result, cleaned as the gate hands it on. 4. Anything else: the reply of the gate.
+Where a person edited the call, what it became is told, and what was changed.
 
 Guarantees: nothing runs because somebody looks; a result that cannot be read is not guessed; whoever gets it gets
 untrusted text, and the gate of an agent it is pasted into will take it as such.
@@ -18,6 +19,7 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import replies
 from checkvalve.gateway.cleaning import cleaned
+from checkvalve.gateway.edit_notice import begun, notice
 from checkvalve.gateway.handover import FORMAT, messages_of, unpack
 from checkvalve.gateway.result_text import result_text
 from checkvalve.graphs.errors import CheckpointError
@@ -31,10 +33,22 @@ _RAN: Final = frozenset(
 )
 
 
-def late_result(outcome: Outcome, inbound: Inbound) -> ToolMessage:
-    """Return the tool message for a stored call as it stands now."""
+def late_result(outcome: Outcome, inbound: Inbound, asked: Proposal | None = None) -> ToolMessage:
+    """Return the tool message for a stored call as it stands now.
+
+    ``asked`` is the call that its agent proposed, where what stands now is an edit of it.
+    """
+    first = outcome.proposal if asked is None else asked
+    call = first.tool, first.call_id.rpartition("@")[0] or first.call_id
+    message = _late(outcome, call, inbound)
+    if asked is None or asked.id == outcome.proposal.id:
+        return message
+    said = notice(asked.args(), outcome.proposal.args(), outcome.proposal.id)
+    return begun(message, said)
+
+
+def _late(outcome: Outcome, call: tuple[str, str], inbound: Inbound) -> ToolMessage:
     row = outcome.proposal
-    call = row.tool, row.call_id.rpartition("@")[0] or row.call_id
     if row.state is State.PENDING:
         return replies.pending(call, row)
     if row.state is State.APPROVED:

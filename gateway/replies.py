@@ -1,7 +1,8 @@
 """What a model is told when its call did not run, or ran without a result to show: constant texts and codes.
 
-Guarantees: nothing of the call, of a result, of an exception or of a reviewer's note gets into a reply; a refusal says
-firmly that trying again is no way around it, because models otherwise ask again until somebody says yes.
+Guarantees: nothing of the call, of a result, of an exception or of a reviewer's note gets into a reply, but for a text
+that a person wrote to the model instead of letting the call run; a refusal says firmly that trying again is no way
+around it, because models otherwise ask again until somebody says yes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Final, Literal
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.responding import response_of
 
 _FIRM: Final = "Do not try this call again, and do not try to reach the same effect another way, unless the user asks."
 _WITHDRAWN: Final = {
@@ -55,8 +57,16 @@ def pending(call: tuple[str, str], proposal: Proposal) -> ToolMessage:
     return reply(call, text, "pending", approval=proposal.id)
 
 
+def responded(call: tuple[str, str], text: str, approval: str) -> ToolMessage:
+    """Return what a person answered a call with: it was not made, and these words stand in the place of its result."""
+    said = f"Not executed: a person answered this call instead [responded, approval {approval}]. The answer:\n{text}"
+    return reply(call, said, "responded", approval=approval, status="success")
+
+
 def withdrawn(call: tuple[str, str], proposal: Proposal) -> ToolMessage:
-    """Return the reply to a call whose permit never came, or is void."""
+    """Return the reply to a call whose permit never came, or is void; or what a person answered it with."""
+    if text := response_of(proposal):
+        return responded(call, text, proposal.id)
     code, why = _WITHDRAWN[proposal.state]
     return reply(call, f"Not executed: {why} [{code}]. {_FIRM}", code, approval=proposal.id)
 

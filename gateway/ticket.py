@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
+from checkvalve.approvals.edits import current
 from checkvalve.approvals.errors import OutcomeUnknownError
 from checkvalve.approvals.executor import Keep
 from checkvalve.approvals.manifest import schema_digest
+from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.approvals.undo_call import Kept
+from checkvalve.approvals.verdicts import Verdict
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import replies
 from checkvalve.gateway.conversation import call_name, messages_in, thread_of, turn_of
+from checkvalve.gateway.edit_notice import begun, notice, with_notice
 from checkvalve.gateway.errors import UncheckedResultError
 from checkvalve.gateway.handover import ToolResult, messages_of, pack, state_of
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.messages import mark_of
 from checkvalve.graphs.calls import Call, runs_in_sandbox
+from checkvalve.graphs.edited import as_edited, recheck
 from checkvalve.graphs.errors import CheckpointError
 from checkvalve.graphs.keeping import Keeping
 from checkvalve.graphs.results import result_values
@@ -43,6 +49,7 @@ class Ticket:
     proposal: Proposal
     started: bool = False
     unread: bool = False
+    asked: str = ""  # the digest of what the model proposed; what a person made of it has another one
     paused: GraphBubbleUp | None = None
     returned: Any = None
     opened: float = field(default_factory=time.monotonic)
@@ -51,6 +58,37 @@ class Ticket:
     def name(self) -> tuple[str, str]:
         """The tool and the call id that a reply has to carry."""
         return name_of(self.request)
+
+    @property
+    def edited(self) -> bool:
+        """Say whether a person has changed the call that the model proposed."""
+        return bool(self.asked) and self.proposal.digest != self.asked
+
+    @property
+    def runs(self) -> Call:
+        """The call that runs: the one that was proposed, or what a person made of it."""
+        return as_edited(self.call, self.proposal) if self.edited else self.call
+
+    def stands(self, queue: Queue) -> Proposal:
+        """Return how the call stands now; where a person edited it, that call takes its place."""
+        return current(queue, self.proposal.id)
+
+    def check(self, services: Services) -> Callable[[], Verdict]:
+        """Return the check right before the effect."""
+        if self.edited:
+            return recheck(services, self.proposal, self.call)
+        return self.session.revalidation(self.call)
+
+    def told(self, result: ToolResult) -> ToolResult:
+        """Return what is handed on: of an edited call with a notice of what was changed."""
+        return with_notice(result, self._changed(), self.name[1]) if self.edited else result
+
+    def told_reply(self, message: ToolMessage) -> ToolMessage:
+        """Do the same for a reply of the gate."""
+        return begun(message, self._changed()) if self.edited else message
+
+    def _changed(self) -> str:
+        return notice(self.session.request(self.call).args, self.proposal.args(), self.proposal.id)
 
     def names(self) -> dict[str, str]:
         """Return what a log line says of this call."""
@@ -85,7 +123,7 @@ class Ticket:
     def keeping(self, services: Services) -> Keeping | None:
         """Return what keeps the undoing of this call, where its tool says how it is undone."""
         known = {tool.name: tool for tool in getattr(self.request.runtime, "tools", None) or ()}
-        return Keeping.of(services, self.session, self.call, known.get)
+        return Keeping.of(services, self.session, self.runs, known.get)
 
     def keep(self, keeping: Keeping | None) -> Keep | None:
         """Return what says of the result that came back how it is undone."""
@@ -118,13 +156,13 @@ class Ticket:
         """
         if self.unread:
             return
-        messages = messages_of(result)
+        messages, call = messages_of(result), self.runs
         for number, values in enumerate(result_values(messages, self.request.tool_call["id"] or "")):
             for part, (value, declared) in enumerate(values):
-                self.session.result(self.call, value, key=f"call:{self.call.id}/{number}/{part}", declared=declared)
+                self.session.result(call, value, key=f"call:{call.id}/{number}/{part}", declared=declared)
             self.session.deliver(mark_of(messages[number]))
         for number, value in enumerate(state_of(result)):
-            self.session.result(self.call, value, key=f"call:{self.call.id}/state/{number}", declared=False)
+            self.session.result(call, value, key=f"call:{call.id}/state/{number}", declared=False)
 
     def handed_on(self, result: ToolResult) -> ToolResult:
         """Remember what is handed on, which is not always what was recorded, so that it is known when it comes back."""

@@ -2,7 +2,8 @@
 
 1. Take in what the conversation holds. 2. Find the turn and build the call; a call that cannot be parsed or told from
 another one is refused. 3. Decide and record. 4. Denied: a coded refusal. 5. Review: wait, pause the graph with nothing
-but the approval's id, or return; what the graph is resumed with decides nothing, the store is read again. 6. Run
+but the approval's id, or return; what the graph is resumed with decides nothing, the store is read again; where a
+person edited the call, what it became takes its place, and the model is told what was changed. 6. Run
 through the executor, with the arguments of the record. 7. Whoever comes second gets the recorded result.
 
 Guarantees: a crash before step 6 means that nothing ran, and the model is told so in a code; a pause of the graph is
@@ -25,6 +26,7 @@ from checkvalve.approvals.errors import NotStartedError, OutcomeUnknownError
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.outcome import NOT_KEPT, Outcome
 from checkvalve.approvals.records import State
+from checkvalve.approvals.responding import response_of
 from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.approvals.verdicts import Deny
 from checkvalve.filters.errors import HostileInputError
@@ -34,10 +36,12 @@ from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.cleaning import cleaned
 from checkvalve.gateway.conversation import Conversation, UserWords
 from checkvalve.gateway.handover import unpack
+from checkvalve.gateway.heard import hear
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.messages import mark_of
 from checkvalve.gateway.runs import can_pause
 from checkvalve.gateway.ticket import Ticket, call_of, has_started, name_of, thread_and_turn
+from checkvalve.graphs.calls import RESPONSE, Call
 from checkvalve.graphs.detached import idempotency_key, keyed
 from checkvalve.graphs.session import refusal
 
@@ -156,15 +160,16 @@ class ToolGate:
             message = self._refused(request, thread, refusal(error))
             session.deliver(mark_of(message))
             return message
-        ticket = Ticket(request, session, call, proposal)
+        ticket = Ticket(request, session, call, proposal, asked=session.request(call).digest)
         self._say(ticket)
+        ticket.proposal = ticket.stands(self.gateway.queue)
         return ticket
 
     def _must_wait(self, ticket: Ticket) -> bool:
         """Look whether a person has decided, for as long as the settings say."""
         if ticket.proposal.state is not State.PENDING:
             return False
-        ticket.proposal = self.gateway.queue.get(ticket.proposal.id)
+        ticket.proposal = ticket.stands(self.gateway.queue)
         waited = time.monotonic() - ticket.opened
         return ticket.proposal.state is State.PENDING and waited < self.gateway.settings.wait_for_review
 
@@ -172,17 +177,22 @@ class ToolGate:
         """Do steps 4 and 5: return the ticket when it may go on to the executor, else the reply."""
         if not isinstance(ticket, Ticket):
             return ticket
+        pauses = 0
         while ticket.proposal.state is State.PENDING:
             if self._on_review == "return" or not can_pause():
                 return self._deliver(ticket, replies.pending(ticket.name, ticket.proposal))
-            interrupt({"approval_id": ticket.proposal.id})
-            ticket.proposal = self.gateway.queue.get(ticket.proposal.id)
+            hear(self.gateway, ticket, interrupt({"approval_id": ticket.proposal.id}), pauses)
+            pauses += 1
+            ticket.proposal = ticket.stands(self.gateway.queue)
         proposal = ticket.proposal
         if proposal.state in _RUNNABLE:
             return ticket
         if proposal.state is State.DENIED:
             reply = replies.denied(ticket.name, proposal.reason, proposal.rule, proposal.remedy, proposal.id)
             return self._deliver(ticket, reply)
+        if text := response_of(proposal):
+            answered = Call(RESPONSE, {}, f"response:{proposal.id}")
+            ticket.session.result(answered, text, key=answered.id, declared=False)
         return self._deliver(ticket, replies.withdrawn(ticket.name, proposal))
 
     def _run(self, ticket: Ticket, handler: Handler) -> Outcome:
@@ -198,7 +208,7 @@ class ToolGate:
                 except GraphBubbleUp as pause:
                     raise ticket.interrupted(pause) from pause
 
-        check = ticket.session.revalidation(ticket.call)
+        check = ticket.check(self.gateway.services)
         keep = ticket.keep(keeping)
         outcome = self.gateway.executor.run(ticket.proposal.id, effect, revalidate=check, keep=keep)
         if keeping is not None:
@@ -217,7 +227,7 @@ class ToolGate:
                 except GraphBubbleUp as pause:
                     raise ticket.interrupted(pause) from pause
 
-        check = ticket.session.revalidation(ticket.call)
+        check = ticket.check(self.gateway.services)
         keep = ticket.keep(keeping)
         outcome = await self.gateway.executor.arun(ticket.proposal.id, effect, revalidate=check, keep=keep)
         if keeping is not None:
@@ -233,14 +243,16 @@ class ToolGate:
         self._log.info("call.ended", state=outcome.state.value, **ticket.names())
         if ticket.paused is not None and outcome.proposal.idempotency is Idempotency.READ:
             return ticket.paused
-        if outcome.ran_here and outcome.raised is not None and not isinstance(outcome.raised, _HELD):
+        here = outcome.ran_here and not ticket.edited  # of an edited call that failed, the model is told so first
+        if here and outcome.raised is not None and not isinstance(outcome.raised, _HELD):
             return outcome.raised
         if outcome.state is State.SUCCEEDED and not _was_not_kept(outcome.result):
             result = ticket.returned if outcome.ran_here else unpack(outcome.result)
             ticket.record(result)
-            return ticket.handed_on(result if self.gateway.observing else cleaned(result, self.gateway.inbound))
+            shown = result if self.gateway.observing else cleaned(result, self.gateway.inbound)
+            return ticket.handed_on(ticket.told(shown))
         if outcome.state in _RUNNABLE and outcome.state is not State.APPROVED:
-            return self._deliver(ticket, replies.ended(ticket.name, outcome.proposal))
+            return self._deliver(ticket, ticket.told_reply(replies.ended(ticket.name, outcome.proposal)))
         return self._deliver(ticket, replies.withdrawn(ticket.name, outcome.proposal))
 
     def _deliver(self, ticket: Ticket, message: ToolMessage) -> ToolMessage:

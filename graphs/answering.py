@@ -20,10 +20,11 @@ from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.calls import Call
 from checkvalve.graphs.codes import BY_STATE, REMEDIES
 from checkvalve.graphs.desk import Desk, agent_of, full_name, thread_of
+from checkvalve.graphs.edited import recheck
 from checkvalve.graphs.errors import CodedError
 from checkvalve.graphs.events import Answered, Cleaned, Decided, emit
 from checkvalve.graphs.expansion import expand_text
-from checkvalve.graphs.gate import pause, require_own, settle
+from checkvalve.graphs.gate import pause, require_own, settle, standing
 from checkvalve.graphs.outgoing import scan_leaving
 from checkvalve.graphs.state import JsonObject, PipelineState, observed, refused
 
@@ -89,7 +90,7 @@ class AnswerNode:
             item["approval"] = proposal.id
             return settle(item, proposal)
         require_own(self._desk, state, [str(item["approval"])])
-        while (proposal := self._desk.services.queue.get(item["approval"])).state is State.PENDING:
+        while (proposal := standing(self._desk.services.queue, item)).state is State.PENDING:
             pause(state, proposal.id)
         return settle(item, proposal)
 
@@ -103,6 +104,9 @@ class AnswerNode:
             return {TEXT: args[TEXT]}
 
         def check() -> Verdict:
+            decided = self._desk.services.queue.get(item["approval"])
+            if item.get("edited"):
+                return recheck(self._desk.services, decided, call)()
             return self._desk.thread(state).session.revalidation(call)()
 
         proposal: Proposal = executor.run(item["approval"], effect, revalidate=check).proposal

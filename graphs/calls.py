@@ -11,10 +11,14 @@ from checkvalve.approvals.verdicts import Deny
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.origins import Field
 
-__all__ = ["EXTRACTION", "PASTED", "Call", "refusal", "runs_in_sandbox", "turn_suffix"]
+__all__ = ["EXTRACTION", "PASTED", "RESPONSE", "Call", "refusal", "runs_in_sandbox", "turn_suffix"]
 
 PASTED: Final = "conversation/pasted"
 """The tool whose results the quoted and pasted parts of a user's messages count as."""
+
+
+RESPONSE: Final = "reviewer/response"
+"""The tool whose results the texts count as that people answer a call with: undeclared, so never trusted."""
 
 
 @dataclass(frozen=True, slots=True)

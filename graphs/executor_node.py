@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from langchain_core.tools import BaseTool, StructuredTool
 
+from checkvalve.approvals.edits import first_of
 from checkvalve.approvals.executor import AsyncEffect, Effect, Keep
 from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.records import State
@@ -21,6 +22,7 @@ from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.desk import Desk, agent_of, full_name, thread_of
 from checkvalve.graphs.detached import detached, keyed
+from checkvalve.graphs.edited import changed_names, recheck
 from checkvalve.graphs.errors import CodedError
 from checkvalve.graphs.events import Executed, emit
 from checkvalve.graphs.gate import require_own
@@ -110,11 +112,16 @@ class ExecutorNode:
             try:
                 call = call_of(self._desk, state, item)
                 decided = self._desk.services.queue.get(item["approval"])
-                if (session.request(call).digest, session.thread) != (decided.digest, decided.thread):
+                first = first_of(self._desk.services.queue, decided)
+                if (session.request(call).digest, session.thread) != (first.digest, first.thread):
                     return CHANGED
             except (CodedError, HostileInputError):
                 return CHANGED
-            return session.revalidation(call)()
+            if first.id == decided.id:
+                return session.revalidation(call)()
+            if isinstance(self._tool(item), SubAgent) and GIVEN in changed_names(first.args(), decided.args()):
+                return CHANGED  # what a sub-agent is given are references, which nobody types
+            return recheck(self._desk.services, decided, call)()
 
         return check
 

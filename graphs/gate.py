@@ -13,11 +13,14 @@ from typing import Literal
 
 from langgraph.types import interrupt
 
+from checkvalve.approvals.edits import current
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.responding import response_of
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.graphs.codes import BY_STATE, REMEDIES, RUNNABLE
 from checkvalve.graphs.desk import Desk, agent_of, thread_of
+from checkvalve.graphs.edited import changed_names
 from checkvalve.graphs.errors import CodedError, PipelineError
 from checkvalve.graphs.events import Decided, Waiting, emit
 from checkvalve.graphs.requesting import call_of, refuse_unregistered
@@ -59,7 +62,7 @@ class GateNode:
         verdict, rule = proposal.verdict_name, proposal.rule
         emit(Decided(thread_of(state), agent_of(state), tool, item["call"], verdict, rule, proposal.id))
         item["approval"] = proposal.id
-        return settle(item, proposal)
+        return self._look(item)
 
     @staticmethod
     def _refuse(state: PipelineState, item: JsonObject, code: str, remedy: str) -> list[JsonObject]:
@@ -69,11 +72,30 @@ class GateNode:
 
     def _look(self, item: JsonObject) -> list[JsonObject]:
         """Do step 2 for a request that waits for a person, here or inside a sub-agent."""
-        rows = [self._desk.services.queue.get(name) for name in awaited(item)]
+        queue = self._desk.services.queue
         if item.get("waits"):
+            rows = [queue.get(name) for name in awaited(item)]
             item["status"] = "ready" if any(row.state is not State.PENDING for row in rows) else "pending"
             return []
-        return settle(item, rows[0])
+        proposal = standing(queue, item)
+        if response_of(proposal):
+            item["status"] = "ran"  # what a person answered enters like a result
+            return []
+        return settle(item, proposal)
+
+
+def standing(queue: Queue, item: JsonObject) -> Proposal:
+    """Return how the call of a request stands now; where a person edited it, the edit takes its place.
+
+    The actor is told which of its arguments were changed, and no value: a person who typed one has seen content.
+    """
+    proposal = current(queue, str(item["approval"]))
+    if proposal.id != item["approval"]:
+        names = changed_names(queue.get(str(item["approval"])).args(), proposal.args())
+        known = [name for name in names if name in item.get("args", {})]
+        item["edited"] = sorted({*item.get("edited", []), *known})
+        item["approval"] = proposal.id
+    return proposal
 
 
 def require_own(desk: Desk, state: PipelineState, names: list[str]) -> None:
@@ -136,5 +158,6 @@ def questions(state: PipelineState) -> list[str]:
 
 
 def open_questions(state: PipelineState, queue: Queue) -> list[str]:
-    """Return those of :func:`questions` that nobody has decided yet."""
-    return [name for name in questions(state) if queue.get(name).state is State.PENDING]
+    """Return those of :func:`questions` that nobody has decided yet, under the name that an edit has given them."""
+    rows = [current(queue, name) for name in questions(state)]
+    return [row.id for row in rows if row.state is State.PENDING]

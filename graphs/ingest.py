@@ -13,10 +13,11 @@ from typing import Literal
 
 from checkvalve.approvals.outcome import NOT_KEPT, Outcome
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.responding import response_of
 from checkvalve.filters.labels import user_label
 from checkvalve.filters.strictjson import JSON
 from checkvalve.filters.words import own_parts
-from checkvalve.graphs.calls import PASTED, Call
+from checkvalve.graphs.calls import PASTED, RESPONSE, Call
 from checkvalve.graphs.codes import BY_STATE, REMEDIES
 from checkvalve.graphs.contents import MESSAGE
 from checkvalve.graphs.desk import Desk, Thread, agent_of, nested_run, thread_of
@@ -42,7 +43,8 @@ class IngestNode:
         log: list[JsonObject] = []
         for item in requests:
             if item["status"] == "ran":
-                log.append(observed(item["call"], self._result(state, thread, book, item)))
+                told = self._result(state, thread, book, item)
+                log.append(observed(item["call"], {**told, **_edit(item)}))
                 item["status"] = "done"
         update: PipelineState = {
             "requests": requests,
@@ -58,7 +60,8 @@ class IngestNode:
         """Do step 1 for one call."""
         outcome = self._desk.services.executor.look(item["approval"])
         proposal = outcome.proposal
-        call = Call(proposal.tool, proposal.args(), str(item["id"]), proposal.server, str(item["turn"]))
+        identity = proposal.call_id if item.get("edited") is not None else str(item["id"])
+        call = Call(proposal.tool, proposal.args(), identity, proposal.server, str(item["turn"]))
         values = _values(outcome)
         if values is None:
             return self._ended(thread, book, call, outcome)
@@ -79,6 +82,10 @@ class IngestNode:
 
     def _ended(self, thread: Thread, book: Book, call: Call, outcome: Outcome) -> JsonObject:
         """Return what is told of a call without a result; what a failing tool said is content like any other."""
+        if text := response_of(outcome.proposal):
+            answered = Call(RESPONSE, {}, f"response:{outcome.proposal.id}")
+            shown = self._store(thread, book, answered, [(text, False)])
+            return refused("responded", REMEDIES["responded"], detail=shown)
         if outcome.state not in BY_STATE or outcome.state is State.INVALIDATED:
             return withdrawn_or_not_run(outcome.proposal)
         code = BY_STATE[outcome.state]
@@ -171,6 +178,13 @@ def _values(outcome: Outcome) -> list[tuple[JSON, bool]] | None:
         return None
     marks = declared if isinstance(declared, list) and len(declared) == len(values) else [False] * len(values)
     return [(value, mark is True) for value, mark in zip(values, marks, strict=True)]
+
+
+def _edit(item: JsonObject) -> JsonObject:
+    """Return what is told of an edit: which of the actor's own arguments a person changed."""
+    if item.get("edited") is None:
+        return {}
+    return {"edited": list(item["edited"]), "note": REMEDIES["edited"]}
 
 
 def _floor(state: PipelineState) -> PipelineState:

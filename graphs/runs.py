@@ -245,8 +245,8 @@ class Pipeline:
 
     def _all_wait(self, state: PipelineState) -> bool:
         """Say whether nothing that a paused run waits for has been decided."""
-        waiting = set(questions(state))
-        return bool(waiting) and waiting == set(open_questions(state, self._desk.services.queue))
+        waiting = questions(state)
+        return bool(waiting) and len(waiting) == len(open_questions(state, self._desk.services.queue))
 
     def _result(self, thread: str, snapshot: StateSnapshot) -> RunResult:
         state = cast(PipelineState, snapshot.values)
