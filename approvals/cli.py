@@ -17,8 +17,10 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.attention import note_shown
 from checkvalve.approvals.card import as_text, card, digest_hex
 from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.delegate_command import delegate_app
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.flood import MAX_MORE
+from checkvalve.approvals.glass_command import add_emergency, say_urgent
 from checkvalve.approvals.matching import MIN_DIGEST, match_digest
 from checkvalve.approvals.moves import OBSERVE, conflict
 from checkvalve.approvals.queue import Queue
@@ -26,6 +28,8 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.report_command import add_report
 from checkvalve.approvals.reviewer_command import reviewer_app
+from checkvalve.approvals.standing_command import standing_app
+from checkvalve.approvals.step_terminal import step_up_if_needed
 from checkvalve.approvals.terminal import (
     NO_DECISION,
     AsJson,
@@ -64,6 +68,9 @@ def approvals_app(
     _add_deciding(app, open_queue, unpack)
     _add_going_on(app, open_queue)
     add_report(app, open_queue)
+    app.add_typer(standing_app(open_queue), name="standing")
+    add_emergency(app, open_queue, lambda queue, proposal: _show(queue, proposal, unpack, full=False))
+    app.add_typer(delegate_app(open_queue), name="delegate")
     app.add_typer(reviewer_app(open_queue, make_queue or open_queue), name="reviewer")
     return app
 
@@ -94,6 +101,7 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Call
             print_all(found, queue.clock(), as_json=as_json, empty=where, verdicts=everything or observed)
             say_paused(queue, as_json=as_json)
             say_spent(queue, as_json=as_json)
+            say_urgent(queue, as_json=as_json)
 
     @app.command()
     def unknown(*, as_json: AsJson = False) -> None:
@@ -159,7 +167,8 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Cal
             reviewer = prove(context, queue, token, token_file)
             if asked:
                 note_shown(queue.store, proposal.id, reviewer.name, at=shown_at, now=queue.clock())
-            approved = queue.approve(proposal.id, reviewer, digest, endorse=endorse, note=note)
+            proof = step_up_if_needed(queue, proposal, reviewer)
+            approved = queue.approve(proposal.id, reviewer, digest, endorse=endorse, note=note, step_up=proof)
             until = to_the_second(approved.execute_by or 0)
             console().print(f"approved by {reviewer.name}: {digest_hex(approved)} may run once until {until}")
             if approved.self_approved:

@@ -25,7 +25,7 @@ from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.filters.strictjson import JSON
 
-Decision = Literal["approve"]
+Decision = Literal["approve", "break_glass"]
 _MADE_HERE: Final = object()
 _REMEDY: Final = (
     "on the review page: press approve and give your passkey or password; in a terminal: type password or token again"
@@ -102,8 +102,7 @@ def with_secret(checks: Checks, reviewer: Reviewer, item: Item, secret: str) -> 
         StepUpError: this person has a passkey, so nothing less will do.
         CredentialError: the password or token is wrong, or another person's.
     """
-    if checks.passkeys.of(reviewer.name):
-        raise StepUpError("you have a passkey, and this call takes it", remedy="approve it on the review page")
+    refuse_passkey_holder(checks, reviewer)
     now = checks.reviewers.clock()
     if secret.strip().startswith("cvr_"):
         proof = Proof(checks.reviewers.authenticate(secret), "token", now)
@@ -112,6 +111,16 @@ def with_secret(checks: Checks, reviewer: Reviewer, item: Item, secret: str) -> 
     if proof.reviewer != reviewer:
         raise CredentialError("this is another person's credential", remedy="give your own")
     return StepUp(item, reviewer, proof.method, item.challenge(challenges.draw_nonce(now)), now, _MADE_HERE)
+
+
+def refuse_passkey_holder(checks: Checks, reviewer: Reviewer) -> None:
+    """Refuse a password or token of somebody who has a passkey: what can be typed can be stolen.
+
+    Raises:
+        StepUpError: this person has one.
+    """
+    if checks.passkeys.of(reviewer.name):
+        raise StepUpError("you have a passkey, and this call takes it", remedy="decide it on the review page")
 
 
 def spend(
@@ -147,4 +156,4 @@ def _drawn(nonce: str, now: int) -> int:
     return int(nonce.partition(".")[0])
 
 
-__all__ = ["Checks", "Decision", "Item", "StepUp", "spend", "with_passkey", "with_secret"]
+__all__ = ["Checks", "Decision", "Item", "StepUp", "refuse_passkey_holder", "spend", "with_passkey", "with_secret"]
