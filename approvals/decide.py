@@ -7,7 +7,8 @@
 4. Compute the facts.
 5. Evaluate the policy with those facts. Errors, or nothing matched: deny.
 6. Ask the detectors, only to make the verdict stricter. Too many open questions: deny instead of asking.
-7. Return verdict, facts, rules and digests, for the caller to record before acting on it.
+7. Return verdict, facts, rules and digests, for the caller to record before acting on it. A question that a standing
+   rule answers is allowed, unless a detector asked as well; what was asked, and why, stays in the decision.
 
 Pure: no clock, no store. What the caller must still do: record the decision, and run the call only through the
 executor, with a grant for exactly this digest.
@@ -28,12 +29,14 @@ from checkvalve.approvals.endorsements import Endorsement, Mandate, Use, endorsa
 from checkvalve.approvals.facts import PROFILES, compute
 from checkvalve.approvals.mandate_offer import offer
 from checkvalve.approvals.mandated import Granted, bind, uses_of
-from checkvalve.approvals.manifest import manifest_digest
+from checkvalve.approvals.manifest import manifest_digest, tool_digest
 from checkvalve.approvals.policy import Policy, PolicyAnswer
 from checkvalve.approvals.reads import Reads
 from checkvalve.approvals.reasons import remedy_for
 from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.standing_cover import AskedCall, answering
+from checkvalve.approvals.standing_entry import StandingEntry
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec
 from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
 from checkvalve.filters.index import AttributionIndex
@@ -56,7 +59,8 @@ class DecisionContext:
     gateway's own paths and hosts; ``references`` are the stored fields that were put in for references, by dotted
     path; ``reads`` are the calls that a mandate's source is compared with; ``isolated`` says that the model that
     proposes sees references and no content; ``written`` names the sources that are answers of a model, such as a
-    sub-agent's; ``sandbox`` says that one is configured for code.
+    sub-agent's; ``sandbox`` says that one is configured for code; ``standing`` reads the standing rules in force, and
+    is asked only when the policy would ask a person.
     """
 
     manifest: Manifest
@@ -78,6 +82,7 @@ class DecisionContext:
     protected: Sequence[str] = ()
     detectors: Sequence[Detector] = BUILT_IN
     references: Mapping[str, Sequence[Field]] = field(default_factory=dict)
+    standing: Callable[[], Sequence[StandingEntry]] = tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,8 @@ class Decision:
 
     ``endorsable`` is what a person would accept by saying yes; ``uses`` are the endorsements and mandates that an
     ``allow`` relies on; ``mandate`` is one that would have made the question unnecessary, where the user's words named
-    the source.
+    the source; ``tool_digest`` is of what the manifest said of a tool that was asked about; ``standing`` names the
+    standing rule that answered, and what was asked, or the one that no longer does, and why.
     """
 
     verdict: Verdict
@@ -123,6 +129,8 @@ class Decision:
     endorsable: tuple[Endorsement, ...] = ()
     uses: tuple[Use, ...] = ()
     mandate: Mandate | None = None
+    tool_digest: str = ""
+    standing: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
         """Return the published form: verdict, rule, reason, remedy, arguments, and the evidence behind them."""
@@ -141,6 +149,8 @@ class Decision:
             "profile": self.profile,
             **({"action": self.action} if self.action else {}),
             **({"mandate": self.mandate.to_json()} if self.mandate else {}),
+            **({"tool_digest": self.tool_digest} if self.tool_digest else {}),
+            **({"standing": dict(self.standing)} if self.standing else {}),
         }
 
 
@@ -185,7 +195,7 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
     if isinstance(verdict, Review) and context.questions_so_far >= context.max_questions:
         verdict = Deny("queue-flooded", "queue-flooded", remedy_for("queue-flooded"))
     # 7.
-    return Decision(
+    decision = Decision(
         verdict=verdict,
         rules=answer.rules,
         arguments=tuple(_report(item) for item in leaves),
@@ -198,7 +208,24 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
         endorsable=_endorsable(verdict, leaves, spec),
         uses=uses_of([use for item in leaves for use in item.uses]) if isinstance(verdict, Allow) else (),
         mandate=offer(leaves, spec, context.reads, context.index) if isinstance(verdict, Review) else None,
+        tool_digest=tool_digest(spec) if isinstance(verdict, Review) else "",
     )
+    return _standing(decision, request, leaves, context) if isinstance(verdict, Review) else decision
+
+
+def _standing(
+    asked: Decision, request: ActionRequest, leaves: Sequence[AttributedLeaf], context: DecisionContext
+) -> Decision:
+    """Let a standing rule answer what the policy alone asks; a detector's question stays one."""
+    rules = context.standing()
+    found = answering(AskedCall.of(request, asked.verdict.rule, asked.to_json()), rules) if rules else None
+    if found is None:
+        return asked
+    if found.why or not isinstance(tighten(Allow(""), context.detectors, request, leaves), Allow):
+        return replace(asked, standing=found.refused())
+    uses = uses_of([found.use, *(use for item in leaves for use in item.uses)])
+    given = replace(asked, verdict=Allow(found.entry.verdict_rule), endorsable=(), mandate=None, uses=uses)
+    return replace(given, standing=found.told(asked.to_json()))
 
 
 def _attributed(request: ActionRequest, spec: ToolSpec, context: DecisionContext) -> list[AttributedLeaf]:

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from checkvalve.approvals.kit_cedar import ACTIONS, RuleFormula, as_text, assume, both, example, verdict_formula
 from checkvalve.approvals.kit_rules import GOOD
 from checkvalve.approvals.policy import Fact, Policy
+from checkvalve.approvals.standing import PREFIX
 
 STRICTNESS: Final[Mapping[str, int]] = {"allow": 0, "review": 1, "deny": 2}
 OF_THE_SURFACE: Final = frozenset({"unregistered-tool", "changed-arguments", "no-thread", "queue-flooded"})
@@ -67,7 +68,8 @@ def by_facts(
     ``action`` is the effect that the tool has today; the recorded one counts where there is one, since the facts are
     about it. 1. Without facts the call was refused before any policy: it stays so. 2. Without an action (an old record,
     and the tool is not in the manifest any more) nothing can be said. 3. Where something other than the policy
-    had made it stricter, it stays. 4. Facts of an older or newer version say nothing.
+    had made it stricter, it stays. 4. Facts of an older or newer version say nothing. 5. What a standing rule let
+    through stays so, where the policy asks by no other rule than before.
     """
     action = str(decision.get("action") or action)
     facts: dict[str, Fact] = dict(decision.get("facts") or {})
@@ -82,6 +84,8 @@ def by_facts(
         return (*verdict, "facts")
     if answer.errors:
         return (*verdict, "unknown")
+    if verdict[1].startswith(PREFIX) and found[0] == "review" and set(answer.rules) <= set(rules):
+        return (*verdict, "facts")
     return (*found, "facts")
 
 

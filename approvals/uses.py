@@ -11,7 +11,7 @@ from decimal import Decimal
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, endorsing, mandate_store
+from checkvalve.approvals import audit, endorsing, mandate_store, standing_store
 from checkvalve.approvals.endorsements import Use
 from checkvalve.approvals.errors import ConflictError, MandateSpentError
 from checkvalve.approvals.mandate_entry import MandateEntry
@@ -23,7 +23,8 @@ from checkvalve.filters.strictjson import JSON
 def spend(connection: sa.Connection, proposal: Proposal, taken: Iterable[Use], *, at: int) -> None:
     """Use up what a call relies on, while its permit is being issued.
 
-    1. It is in force, and for this thread and requester. 2. A mandate has enough left: calls, and the amount.
+    1. It is in force, and for this thread and requester (a standing rule: for this tool). 2. A mandate or a standing
+    rule has enough left: calls, and the amount.
     3. Compare and set its version, write the use and the event.
 
     Raises:
@@ -32,6 +33,8 @@ def spend(connection: sa.Connection, proposal: Proposal, taken: Iterable[Use], *
     for use in taken:
         if use.kind == "mandate":
             _spend(connection, proposal, use, at)
+        elif use.kind == standing_store.KIND:
+            standing_store.spend(connection, proposal, use, at)
         elif use.id:
             _count(connection, proposal, use, at)
 
@@ -82,6 +85,9 @@ def still_given(connection: sa.Connection, proposal: Proposal, *, at: int) -> bo
         if row["kind"] == "mandate":
             found = mandate_store.load(connection, row["item"])
             if found is None or not _is_for(found, proposal, at):
+                return False
+        elif row["kind"] == standing_store.KIND:
+            if not standing_store.still_given(connection, row["item"], at):
                 return False
         elif endorsing.holds(connection, proposal.thread, row["item"], at) is None:
             return False

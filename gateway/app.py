@@ -107,7 +107,7 @@ def open_queue(settings: Settings, *, create: bool = True) -> Queue:
     """Open the store and return its queue: all that a reviewer's commands need."""
     if not settings.database_url:
         raise SettingsError("no database_url is set", "use load_settings(), which knows the default, or set it")
-    return Queue(
+    queue = Queue(
         Store.open(settings.database_url, create=create),
         decide_within=timedelta(seconds=settings.decide_within),
         execute_within=timedelta(seconds=settings.execute_within),
@@ -116,6 +116,8 @@ def open_queue(settings: Settings, *, create: bool = True) -> Queue:
         tenant=settings.tenant,
         budget=settings.review_budget,
     )
+    queue.standing_rules.mode = settings.standing_rules
+    return queue
 
 
 def build(

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, cast
 from fastapi import APIRouter, FastAPI, Header, Request, Response
 from fastapi.responses import StreamingResponse
 
-from checkvalve.gateway import http_approvals, http_interrupts, http_mandates
+from checkvalve.gateway import http_approvals, http_interrupts, http_mandates, http_standing, http_undos
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.http_access import PROBLEMS, Anybody, Looker, Runner, Server, Thread
 from checkvalve.gateway.http_problems import Bounds, Problem, add_handlers
@@ -23,8 +23,10 @@ from checkvalve.gateway.http_runs import MAX_STREAMS, NewMessage, NewRun, RunSer
 from checkvalve.gateway.http_tokens import ApiTokens
 from checkvalve.gateway.notifier import notifier_of
 from checkvalve.gateway.run_log import OVER, RunLog
+from checkvalve.gateway.undo_point import UndoPoint, UndoWorker
 from checkvalve.gateway.worker import Worker
 from checkvalve.graphs.runs import Pipeline
+from checkvalve.graphs.undoing import Undoing
 
 _MAX_DIGITS: Final = 15  # of an event's number: every database can hold and compare it
 
@@ -41,14 +43,18 @@ def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastA
     worker = Worker(pipeline, log, gateway.queue, max_runs=gateway.settings.max_runs)
     notifier = notifier_of(gateway.settings.channels, gateway.queue, gateway.settings.review_origin)
 
+    undoer = UndoWorker(UndoPoint(Undoing(gateway.services), pipeline.tools))
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         worker.start()
+        undoer.start()
         if notifier is not None:
             notifier.start()
         yield
         if notifier is not None:
             await asyncio.to_thread(notifier.stop)
+        await asyncio.to_thread(undoer.stop)
         await asyncio.to_thread(worker.stop)
 
     app = FastAPI(
@@ -66,6 +72,8 @@ def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastA
     app.include_router(http_mandates.router)
     app.include_router(http_approvals.router)
     app.include_router(http_interrupts.router)
+    app.include_router(http_standing.router)
+    app.include_router(http_undos.router)
     add_handlers(app)
     app.add_middleware(Bounds)
     return app

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import Field, field_validator
 
@@ -23,6 +23,10 @@ class ReviewSettings(ChannelSettings):
         1_800, ge=60, le=86_400, description="seconds without a look after which one is signed out"
     )
     review_session: int = Field(28_800, ge=300, le=604_800, description="seconds after which one signs in again anyway")
+
+    standing_rules: Literal["off", "one", "two"] = Field(
+        "two", description="how many people make a standing rule; off: none is made, and none counts"
+    )
 
     @field_validator("review_origin")
     @classmethod

@@ -13,6 +13,7 @@ from typing import Final
 
 from checkvalve.approvals import flood
 from checkvalve.approvals.decide import ANSWER, Decision
+from checkvalve.approvals.edits import current
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.reads import Read, Reads
@@ -20,6 +21,7 @@ from checkvalve.approvals.records import USED, Proposal, State
 from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.snapshot import Earlier, Snapshot
+from checkvalve.approvals.standing_entry import StandingEntry
 from checkvalve.approvals.toolspec import Effect, Idempotency, Manifest, ToolSpec
 from checkvalve.approvals.verdicts import Deny
 from checkvalve.filters.fields import source_of
@@ -33,6 +35,7 @@ SPENT: Final = Deny("mandate-spent", "mandate_spent", "propose the call again")
 
 
 _OPEN: Final = frozenset({State.PENDING, State.APPROVED})
+_ASKED: Final = frozenset({*_OPEN, State.SUPERSEDED})
 Effects = dict[tuple[str, str, str], str]
 """What a call of a tool, a server and a digest did, see :func:`effect_key`."""
 
@@ -70,13 +73,16 @@ def asked_before(queue: Queue, stands: Snapshot, request: ActionRequest, *, mode
     """
     turn = turn_suffix(request.call_id)
     for row in stands.calls:
-        if row.state not in _OPEN or row.digest != request.digest or row.verdict_name != "review":
+        if row.state not in _ASKED or row.digest != request.digest or row.verdict_name != "review":
             continue
         if turn and (earlier := turn_suffix(row.call_id)) and turn != earlier:
             if not row.mode == mode == "enforce":
                 return None
-            found = queue.get(row.id)
-            return found if found.state in _OPEN else None
+            found = current(queue, row.id)  # a person may have made another call of it
+            if found.state in _OPEN:
+                return found
+            if row.state in _OPEN:
+                return None
     return None
 
 
@@ -85,6 +91,15 @@ def mandates_of(queue: Queue, thread: str, requester: str, own: Earlier | None) 
     if own is None:
         return queue.mandates.in_force(thread, requester)
     return queue.mandates.in_force(thread, requester, without=own.id, only_used=own.verdict_name == "allow")
+
+
+def standing_of(queue: Queue, tool: str, stands: Snapshot, own: Earlier | None) -> Sequence[StandingEntry]:
+    """Return the standing rules for a call, none in a task that is paused; ``own`` as in :func:`mandates_of`."""
+    if stands.flood.paused:
+        return ()
+    if own is None:
+        return queue.standing_rules.in_force(tool)
+    return queue.standing_rules.in_force(tool, without=own.id, only_used=own.verdict_name == "allow")
 
 
 def held_back(decision: Decision, spec: ToolSpec | None) -> Decision:
@@ -138,5 +153,6 @@ __all__ = [
     "idempotency",
     "mandates_of",
     "refused",
+    "standing_of",
     "tools_used",
 ]

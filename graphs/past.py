@@ -63,6 +63,7 @@ class _PastQueue(Queue):
         super().__init__(queue.store, queue.clock)
         self._row, self._earlier = row, list(earlier)
         self.mandates = queue.mandates.as_of(row.created_at, row.id)
+        self.standing_rules = queue.standing_rules.as_of(row.created_at, row.id)
         self.decision: Decision | None = None
 
     def list(self, states: Iterable[State] | None = None, *, thread: str = "") -> list[Proposal]:  # noqa: ARG002

@@ -235,6 +235,7 @@ class GuardSession:
             written=self._written,
             sandbox=services.sandbox and call.sandboxed,
             detectors=self._scans.detectors(Leaving(services.outbound, services.manifest, self._index)),
+            standing=lambda: given.standing_of(services.queue, call.tool, stands, own),
         )
         return self._scans.beside(decide(request, context))
 
