@@ -104,7 +104,6 @@ def _add_breaking(app: typer.Typer, open_queue: Callable[[], Queue], show: Calla
             console().print("every channel is told; somebody else has to look: checkvalve approvals afterlook list")
 
 
-
 def _add_afterlooks(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
     @app.command("list")
     def list_(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -67,6 +68,7 @@ class Sessions:
         """``idle`` and ``absolute`` are seconds. Servers that share a store need clocks that agree to a second."""
         self._store = store
         self.micros = clock
+        self.clock: Callable[[], float] = lambda: clock() / _SECOND  # what looks at a page are timed with, in seconds
         self._idle, self._absolute = int(idle * _SECOND), int(absolute * _SECOND)
 
     def start(self, proof: Proof, browser: str = "") -> str:

@@ -85,6 +85,8 @@ def serve(found: LoadedSettings, tokens: ApiTokens) -> None:
     except ImportError as error:
         raise MissingExtraError.for_extra("FastAPI, Jinja2 or uvicorn", "server") from error
     from checkvalve.gateway.pipelines import open_pipeline  # noqa: PLC0415  # slow to load
+    from checkvalve.gateway.undo_point import UndoPoint  # noqa: PLC0415  # the same
+    from checkvalve.graphs.undoing import Undoing  # noqa: PLC0415  # the same
 
     with (
         _listening(found.settings) as listener,
@@ -93,7 +95,8 @@ def serve(found: LoadedSettings, tokens: ApiTokens) -> None:
     ):
         app: Any = create_app(gateway, pipeline, tokens)
         if found.settings.review_pages:
-            app = Site(_pages(gateway.queue, found.settings, listener), app)
+            point = UndoPoint(Undoing(gateway.services), pipeline.tools)
+            app = Site(_pages(gateway.queue, found.settings, listener, point), app)
         get_logger().info("serving runs", origin=_origin(found.settings, listener))
         _run(app, listener)
 
@@ -111,11 +114,13 @@ def serve_pages(found: LoadedSettings) -> None:
         from checkvalve.gateway.web_pages import Site  # noqa: PLC0415  # needs the extra
     except ImportError as error:
         raise MissingExtraError.for_extra("FastAPI, Jinja2 or uvicorn", "server") from error
+    from checkvalve.gateway.undo_point import review_point  # noqa: PLC0415  # slow to load
+
     refuse_reviewer_token()
     with _listening(found.settings) as listener:
         queue = open_queue(found.settings)
         try:
-            _run(Site(_pages(queue, found.settings, listener)), listener)
+            _run(Site(_pages(queue, found.settings, listener, review_point(found.settings, queue))), listener)
         finally:
             queue.store.close()
 
@@ -129,16 +134,18 @@ def _run(app: Any, listener: socket.socket) -> None:
     uvicorn.Server(config).run(sockets=[listener])
 
 
-def _pages(queue: Queue, settings: Settings, listener: socket.socket) -> Any:
+def _pages(queue: Queue, settings: Settings, listener: socket.socket, point: Any) -> Any:
     """Return the review pages; say where they are, and how the first reviewer gets in."""
     from checkvalve.gateway.result_text import result_text  # noqa: PLC0415  # slow to load
     from checkvalve.gateway.web_pages import create_pages, open_desk  # noqa: PLC0415  # needs the extra
 
-    desk, origin = open_desk(queue, settings, unpack=result_text), _origin(settings, listener)
+    port = listener.getsockname()[1]
+    desk, origin = open_desk(queue, settings, unpack=result_text, port=port), _origin(settings, listener)
+    desk.undo = point
     get_logger().info("serving the review pages", origin=f"{origin}/review")
     if not queue.reviewers.list():
         typer.echo("Nobody may decide yet. Open this link within an hour; it works once:", err=True)
-        typer.echo(f"{origin}/review/setup/{desk.setup.draw()}", err=True)
+        typer.echo(f"{origin}/review/setup/{desk.door.invitations.first()}", err=True)
     return create_pages(desk, settings)
 
 

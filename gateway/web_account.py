@@ -1,20 +1,23 @@
-"""Signing in and out of the review pages, the first start, and the choice of a language.
+"""Signing in and out of the review pages, and the choice of a language.
 
-Guarantees: no page creates a reviewer but the one behind the one-time link of a start without any; a token that is
-wrong is refused in the same words whatever is wrong with it; tries are counted before they cost anything.
+Guarantees: a token or password that is wrong is refused in the same words whatever is wrong with it; tries are counted
+before they cost anything; whoever gets in has a session of a new name.
 """
 
 from __future__ import annotations
 
 import secrets
-from typing import Annotated, Final
+from typing import Any, Final
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from checkvalve.approvals.errors import CredentialError, QueueError
+from checkvalve.approvals import challenges
+from checkvalve.approvals.errors import CredentialError, StepUpError
+from checkvalve.approvals.proofs import Proof
 from checkvalve.gateway.web_desk import (
     BEFORE_COOKIE,
+    DEVICE_COOKIE,
     HOME,
     LANGUAGE_COOKIE,
     Desk,
@@ -26,6 +29,7 @@ from checkvalve.gateway.web_desk import (
     desk_of,
     words_of,
 )
+from checkvalve.gateway.web_door import TooManyTriesError, browser_of
 from checkvalve.gateway.web_words import LANGUAGES
 
 _YEAR: Final = 31_536_000
@@ -33,49 +37,106 @@ _MAX_PATH: Final = 300
 router: Final = APIRouter()
 
 
-def _before(request: Request, template: str, status: int = 200, **values: object) -> Response:
-    """Return a page for somebody who is not signed in, with a form that only this browser can send."""
+def before(request: Request, template: str, status: int = 200, *, nonce: str = "", **values: Any) -> Response:
+    """Return a page for somebody who is not signed in, with forms that only this browser can send."""
     desk = desk_of(request)
-    nonce = request.cookies.get(BEFORE_COOKIE, "") or secrets.token_urlsafe(32)
-    response = desk.page(template, words_of(request), status, seal=desk.before.seal(nonce), **values)
-    desk.set_cookie(response, BEFORE_COOKIE, nonce)
+    browser = request.cookies.get(desk.named(BEFORE_COOKIE), "") or secrets.token_urlsafe(32)
+    seals = {"seal": desk.door.before.seal(browser), "nonce_seal": desk.door.before.seal(browser, "passkey", nonce)}
+    response = desk.page(template, words_of(request), status, nonce=nonce, **seals, **values)
+    desk.set_cookie(response, desk.named(BEFORE_COOKIE), browser)
     return response
 
 
-def _check_before(request: Request, form: Form) -> None:
-    if not desk_of(request).before.is_sealed(form.get("seal", [""])[-1], request.cookies.get(BEFORE_COOKIE, "")):
+def check_before(request: Request, form: Form, *parts: str, field: str = "seal") -> None:
+    """Make sure that a form is one that this browser was shown.
+
+    Raises:
+        Stop: it is not.
+    """
+    desk = desk_of(request)
+    browser = request.cookies.get(desk.named(BEFORE_COOKIE), "")
+    if not desk.door.before.is_sealed(form.get(field, [""])[-1], browser, *parts):
         raise Stop(403, "seal", back=f"{HOME}/signin")
+
+
+def address_of(request: Request) -> str:
+    """Return where a request comes from, as far as the server can say."""
+    return request.client.host if request.client else ""
 
 
 @router.get("/signin")
 def sign_in_page(request: Request, next: str = HOME) -> Response:  # noqa: A002  # the field's name
     """Ask for the credential."""
-    return _before(
-        request, "signin.html", next=_own(next), failed=False, nobody=not desk_of(request).queue.reviewers.list()
+    return _page(request, own(next))
+
+
+def _page(request: Request, where: str, status: int = 200, *, failed: bool = False) -> Response:
+    desk, door = desk_of(request), desk_of(request).door
+    nobody = not failed and not desk.queue.reviewers.list()
+    nonce = challenges.draw_nonce(desk.queue.clock())
+    options = ""
+    if door.site is not None and not nobody:
+        options = door.passkeys.proving(door.site, challenges.challenge("sign-in", nonce=nonce))
+    return before(
+        request,
+        "signin.html",
+        status,
+        nonce=nonce,
+        next=where,
+        failed=failed,
+        nobody=nobody,
+        options=options,
+        provider=door.provider.label if door.provider is not None and not nobody else "",
     )
 
 
 @router.post("/signin")
 def sign_in(request: Request, form: Fields) -> Response:
-    """Let a reviewer in: 1. the form is ours, 2. the try is counted, 3. the token is looked at, 4. a new session."""
-    _check_before(request, form)
-    desk, address = desk_of(request), request.client.host if request.client else ""
-    if not desk.throttle.may_try(address):
-        raise Stop(429, "tries", back=f"{HOME}/signin")
-    where = _own(form.get("next", [HOME])[-1])
+    """Let a reviewer in: 1. the form is ours, 2. the try is counted, 3. the secret is looked at, 4. a new session."""
+    check_before(request, form)
+    desk, where = desk_of(request), own(form.get("next", [HOME])[-1])
+    device = request.cookies.get(desk.named(DEVICE_COOKIE), "")
+    name, secret = form.get("name", [""])[-1], form.get("token", [""])[-1]
     try:
-        reviewer = desk.queue.reviewers.authenticate(form.get("token", [""])[-1].strip())
+        proof = desk.door.with_secret(name, secret.strip() or secret, address=address_of(request), device=device)
+    except TooManyTriesError as error:
+        raise Stop(429, error.code, back=f"{HOME}/signin") from None
     except CredentialError:
-        desk.throttle.failed(address)
-        return _before(request, "signin.html", 401, next=where, failed=True, nobody=False)
-    response = back(where)
-    _enter(desk, response, desk.sessions.start(reviewer))
+        return _page(request, where, 401, failed=True)
+    return enter(request, proof, back(where))
+
+
+@router.post("/signin/passkey")
+def sign_in_with_passkey(request: Request, form: Fields) -> Response:
+    """Let whoever has this passkey in; the steps are those of the other form."""
+    nonce = form.get("nonce", [""])[-1]
+    check_before(request, form, "passkey", nonce)
+    desk, where = desk_of(request), own(form.get("next", [HOME])[-1])
+    try:
+        proof = desk.door.with_passkey(form.get("response", [""])[-1], nonce, address=address_of(request))
+    except TooManyTriesError as error:
+        raise Stop(429, error.code, back=f"{HOME}/signin") from None
+    except (CredentialError, StepUpError):
+        return _page(request, where, 401, failed=True)
+    return enter(request, proof, back(where))
+
+
+def enter(request: Request, proof: Proof, response: Response) -> Response:
+    """Sign the person of a proof in with ``response``, and know this browser from now on."""
+    desk = desk_of(request)
+    browser = browser_of(request.headers.get("user-agent", "")[:400])
+    name = desk.sessions.start(proof, browser)
+    desk.set_cookie(response, desk.cookie, name)
+    held = request.cookies.get(desk.named(DEVICE_COOKIE), "")
+    known = desk.door.tries.remember(proof.reviewer.name, held)
+    desk.set_cookie(response, desk.named(DEVICE_COOKIE), known, age=_YEAR)
+    forget(desk, response, desk.named(BEFORE_COOKIE))
     return response
 
 
-def _enter(desk: Desk, response: Response, name: str) -> None:
-    desk.set_cookie(response, desk.cookie, name)
-    response.delete_cookie(BEFORE_COOKIE, path="/")
+def forget(desk: Desk, response: Response, cookie: str) -> None:
+    """Take a cookie from a browser."""
+    response.delete_cookie(cookie, path="/", secure=desk.secure, httponly=True, samesite="strict")
 
 
 @router.post("/signout")
@@ -84,57 +145,26 @@ def sign_out(request: Request, sent: Sent) -> Response:
     desk = sent.visit.desk
     desk.sessions.end(request.cookies.get(desk.cookie, ""))
     response = back(f"{HOME}/signin")
-    response.delete_cookie(desk.cookie, path="/", secure=desk.secure, httponly=True, samesite="strict")
+    forget(desk, response, desk.cookie)
     response.headers["Clear-Site-Data"] = '"cache"'
     return response
-
-
-@router.get("/setup/{code}")
-def setup_page(request: Request, code: Annotated[str, Path(max_length=100)]) -> Response:
-    """Show the form of the first start. Looking at it uses nothing up, as a mail scanner might."""
-    _check_code(desk_of(request), code)
-    return _before(request, "setup.html", code=code, token="", problem="")
-
-
-@router.post("/setup/{code}")
-def setup(request: Request, code: Annotated[str, Path(max_length=100)], form: Fields) -> Response:
-    """Add the first reviewer, sign in, and show the token, once."""
-    desk = desk_of(request)
-    _check_before(request, form)
-    _check_code(desk, code)
-    try:
-        token = desk.queue.reviewers.add(form.get("name", [""])[-1])
-    except QueueError:
-        return _before(request, "setup.html", 422, code=code, token="", problem="name")
-    except CredentialError:  # somebody was faster, in a terminal
-        desk.setup.use_up()
-        raise Stop(409, "setup", back=f"{HOME}/signin") from None
-    desk.setup.use_up()
-    response = desk.page("setup.html", words_of(request), code="", token=token, problem="", seal="")
-    _enter(desk, response, desk.sessions.start(desk.queue.reviewers.authenticate(token)))
-    return response
-
-
-def _check_code(desk: Desk, code: str) -> None:
-    if not desk.setup.holds(code) or desk.queue.reviewers.list():
-        raise Stop(410, "setup", back=f"{HOME}/signin")
 
 
 @router.post("/language")
 def language(sent: Sent) -> Response:
     """Keep the language of the frame in a cookie."""
     code = sent.get("language")
-    response = back(_own(sent.get("next")))
+    response = back(own(sent.get("next")))
     if code in LANGUAGES:
         sent.visit.desk.set_cookie(response, LANGUAGE_COOKIE, code, age=_YEAR)
     return response
 
 
-def _own(path: str) -> str:
+def own(path: str) -> str:
     """Return a path of these pages, and the first page for anything else: nobody is sent elsewhere."""
     fine = path == HOME or path.startswith((f"{HOME}/", f"{HOME}?"))
     plain = path.isascii() and path.isprintable() and "\\" not in path and "//" not in path and len(path) <= _MAX_PATH
     return path if fine and plain else HOME
 
 
-__all__ = ["router"]
+__all__ = ["address_of", "before", "check_before", "enter", "forget", "own", "router"]

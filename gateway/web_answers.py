@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from checkvalve.approvals import pages_data
@@ -21,6 +21,7 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.risk import Tier
 from checkvalve.gateway.web_desk import HOME, Posted, Sent, Stop, back, link
 from checkvalve.gateway.web_item import Id, now_ms, own_call
+from checkvalve.gateway.web_prove import step_up_of
 from checkvalve.gateway.web_queue import show_batch
 from checkvalve.gateway.web_sessions import MIN_LOOK
 from checkvalve.gateway.web_views import GRAVE
@@ -65,7 +66,7 @@ def _typed(proposal: Proposal, sent: Posted, where: str) -> None:
 
 
 @router.post("/items/{name}/yes")
-def yes(sent: Sent, name: Id) -> Response:
+def yes(request: Request, sent: Sent, name: Id) -> Response:
     """Accept the data for the rest of the task and let the call run once, or let only this call run once."""
     proposal = proven(sent, name, sent.get("shown"))
     where, note = link(f"/items/{name}"), sent.get("note")[:MAX_NOTE]
@@ -75,8 +76,11 @@ def yes(sent: Sent, name: Id) -> Response:
     if tier is Tier.CRITICAL and not note.strip():
         raise Stop(422, "reason", back=where)
     data = sent.get("scope") == "data" and bool(proposal.endorsable)
+    proof = step_up_of(request, sent, proposal)
+    if isinstance(proof, Response):  # the page that asks for it
+        return proof
     desk = sent.visit.desk
-    desk.queue.approve(proposal.id, sent.visit.reviewer, proposal.digest, endorse=data, note=note)
+    desk.queue.approve(proposal.id, sent.visit.reviewer, proposal.digest, endorse=data, note=note, step_up=proof)
     return back(link(f"/items/{name}", done="endorsed" if data else "approved"))
 
 

@@ -17,19 +17,21 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from checkvalve.approvals.content import SqlContentStore
-from checkvalve.approvals.errors import CredentialError
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.logplace import LogPlace
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import code_point, is_deceptive, neutralise
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.sessions import Session, Sessions
 from checkvalve.filters.strictjson import JSON
-from checkvalve.gateway.web_sessions import PageKey, Session, Sessions, Setup, Throttle
+from checkvalve.gateway.undo_point import UndoPoint
+from checkvalve.gateway.web_door import Door
 from checkvalve.gateway.web_words import LANGUAGES, Words, chosen
 
 HOME: Final = "/review"
 LANGUAGE_COOKIE: Final = "checkvalve_language"
 BEFORE_COOKIE: Final = "checkvalve_before"
+DEVICE_COOKIE: Final = "checkvalve_device"
 _FOLDER: Final = Path(__file__).parent / "web"
 _MAX_FIELDS: Final = 200
 STATIC_FOLDER: Final = _FOLDER / "static"
@@ -59,13 +61,13 @@ class Desk:
     queue: Queue
     content: SqlContentStore
     sessions: Sessions
+    door: Door
     unpack: Callable[[JSON], str]
+    origin: str = ""
     single_user: bool = False
     secure: bool = False
     log: LogPlace = field(default_factory=LogPlace)
-    setup: Setup = field(default_factory=Setup)
-    throttle: Throttle = field(default_factory=Throttle)
-    before: PageKey = field(default_factory=PageKey)
+    undo: UndoPoint | None = None
     streams: int = 0
 
     def __post_init__(self) -> None:
@@ -80,6 +82,10 @@ class Desk:
     def cookie(self) -> str:
         """The name of the session's cookie."""
         return "__Host-checkvalve" if self.secure else "checkvalve_review"
+
+    def named(self, cookie: str) -> str:
+        """Return the name of a cookie: over TLS one that only this host can have set."""
+        return f"__Host-{cookie}" if self.secure else cookie
 
     def page(self, template: str, words: Words, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page. A character that misleads, and that a template let through all the same, is made visible."""
@@ -158,16 +164,7 @@ def words_of(request: Request) -> Words:
 def session_of(request: Request, *, touch: bool = True) -> Session | None:
     """Return the session of a request whose reviewer still is one."""
     desk = desk_of(request)
-    session = desk.sessions.find(request.cookies.get(desk.cookie, ""), touch=touch)
-    if session is None:
-        return None
-    try:
-        with desk.queue.store.read() as connection:
-            desk.queue.reviewers.require(connection, session.reviewer)
-    except CredentialError:
-        desk.sessions.end(request.cookies.get(desk.cookie, ""))
-        return None
-    return session
+    return desk.sessions.find(request.cookies.get(desk.cookie, ""), touch=touch)
 
 
 def visit_of(request: Request) -> Visit:
@@ -225,6 +222,6 @@ Sent: TypeAlias = Annotated[Posted, Depends(posted_of)]
 Fields: TypeAlias = Annotated[Form, Depends(form_of)]
 
 __all__ = [
-    "BEFORE_COOKIE", "HOME", "LANGUAGE_COOKIE", "STATIC_FOLDER", "Desk", "Fields", "Form", "Looking", "Posted", "Sent",
-    "SignIn", "Stop", "Visit", "back", "desk_of", "link", "session_of", "words_of",
+    "BEFORE_COOKIE", "DEVICE_COOKIE", "HOME", "LANGUAGE_COOKIE", "STATIC_FOLDER", "Desk", "Fields", "Form", "Looking",
+    "Posted", "Sent", "SignIn", "Stop", "Visit", "back", "desk_of", "link", "session_of", "words_of",
 ]  # fmt: skip

@@ -23,6 +23,7 @@ from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.web_card import view
 from checkvalve.gateway.web_desk import HOME, Looking, Visit
 from checkvalve.gateway.web_text import Shown, hex_lines, line, shown
+from checkvalve.gateway.web_undo_view import undo_view
 from checkvalve.gateway.web_views import CardView
 
 BYTES: Final = 4_096
@@ -43,7 +44,7 @@ def shown_seal(visit: Visit, proposal: Proposal, at: int) -> str:
 
 
 def now_ms(visit: Visit) -> int:
-    """Return this process's own time in milliseconds; it never goes back."""
+    """Return the time in milliseconds; servers that share a store have the same one."""
     return int(visit.desk.sessions.clock() * 1_000)
 
 
@@ -89,6 +90,7 @@ def show_card(visit: Visit, proposal: Proposal, *, notice: str = "", status: int
         own=own_call(visit, proposal),
         single_user=visit.desk.single_user,
         shown_seal=shown_seal(visit, proposal, now_ms(visit)),
+        undo=undo_view(visit.desk.undo, proposal),
         equal=len(pages_data.equal_to(store, proposal)) if pending else 1,
         flood=visit.desk.queue.flood(proposal.thread),
         next_item=following[0].id if following else "",

@@ -31,22 +31,40 @@ from checkvalve.approvals.errors import (
     StoreCorruptError,
 )
 from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.sessions import Sessions
 from checkvalve.filters.strictjson import JSON
-from checkvalve.gateway import web_account, web_answers, web_item, web_lists, web_live, web_queue
+from checkvalve.gateway import (
+    web_account,
+    web_answers,
+    web_item,
+    web_links,
+    web_lists,
+    web_live,
+    web_me,
+    web_people,
+    web_prove,
+    web_queue,
+    web_undo,
+)
 from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.settings import Settings
 from checkvalve.gateway.web_desk import HOME, STATIC_FOLDER, Desk, SignIn, Stop, Visit, desk_of, session_of, words_of
+from checkvalve.gateway.web_door import Door, site_of
 from checkvalve.gateway.web_security import Shield, hosts_of
-from checkvalve.gateway.web_sessions import Sessions
 
 _ROUTERS: Final[tuple[APIRouter, ...]] = (
     web_account.router,
     web_answers.router,
     web_item.router,
+    web_links.router,
     web_lists.router,
     web_live.router,
+    web_me.router,
+    web_people.router,
+    web_prove.router,
     web_queue.router,
+    web_undo.router,
 )
 _CODES: Final[tuple[tuple[type[ApprovalError], int, str], ...]] = (
     (NotFoundError, 404, "missing"),
@@ -61,14 +79,20 @@ _CODES: Final[tuple[tuple[type[ApprovalError], int, str], ...]] = (
 
 
 def open_desk(
-    queue: Queue, settings: Settings, *, unpack: Callable[[JSON], str] = as_text, sessions: Sessions | None = None
+    queue: Queue, settings: Settings, *, unpack: Callable[[JSON], str] = as_text, port: int | None = None
 ) -> Desk:
-    """Return what the pages work with, as the settings say; ``unpack`` gives the text of a stored result."""
+    """Return what the pages work with, as the settings say; ``unpack`` gives the text of a stored result.
+
+    ``port`` is the one that is listened on, where it is not that of the settings.
+    """
+    origin = settings.review_origin or f"http://localhost:{settings.port if port is None else port}"
     return Desk(
         queue,
         SqlContentStore(queue.store),
-        sessions or Sessions(idle=settings.review_idle, absolute=settings.review_session),
+        Sessions(queue.store, queue.clock, idle=settings.review_idle, absolute=settings.review_session),
+        Door(queue.reviewers, site_of(origin)),
         unpack,
+        origin=origin,
         single_user=settings.single_user,
         secure=settings.review_origin.startswith("https://"),
         log=log_place(settings),

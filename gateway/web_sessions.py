@@ -1,26 +1,20 @@
-"""Who is signed in at the review pages, and the seals that tie a form to the person, the place and what was shown.
+"""What protects the door of the review pages before anybody is known: counted tries, and seals of this store's servers.
 
-Guarantees: a browser holds a random name and nothing else; sessions live in this process, end when idle, end at an
-absolute age, and end at once when their reviewer is disabled; a seal is good for one session and one purpose. A
-restart signs everybody out, and nothing that was decided is lost.
+Guarantees: sign-ins are counted before they cost a slow hash; a form of the sign-in page counts only from the browser
+that it was shown to. Sessions themselves are in the store: ``checkvalve.approvals.sessions``.
 """
 
 from __future__ import annotations
 
-import hashlib
 import hmac
-import secrets
 import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
 
-from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.sessions import sealed
 
-MAX_SESSIONS: Final = 1_000
-"""Sessions that are kept; of more, the one that was idle longest ends."""
 MAX_FAILURES: Final = 5
 """Failed sign-ins from one address within :data:`WINDOW`, before further ones are refused unlooked at."""
 MAX_TRIES: Final = 60
@@ -29,72 +23,15 @@ WINDOW: Final = 60.0
 """Seconds over which sign-ins are counted."""
 MIN_LOOK: Final = 0.7
 """Seconds between showing a question and taking its answer: nobody reads faster, and a stray click is no answer."""
-SETUP_FOR: Final = 3_600.0
-"""Seconds for which the link of the first start is good."""
-_BYTES: Final = 32
 _MAX_ADDRESSES: Final = 10_000
 
 
-@dataclass(slots=True)
-class Session:
-    """One browser in which one reviewer is signed in."""
-
-    reviewer: Reviewer
-    started: float
-    seen: float
-    key: bytes = field(default_factory=lambda: secrets.token_bytes(_BYTES), repr=False)
-
-    def seal(self, *parts: str) -> str:
-        """Return a seal over ``parts`` that only this session can make and check."""
-        return _mac(self.key, *parts)
-
-    def is_sealed(self, seal: str, *parts: str) -> bool:
-        """Say whether ``seal`` is that of ``parts``."""
-        return hmac.compare_digest(self.seal(*parts).encode(), seal.encode("utf-8", "replace"))
-
-
-class Sessions:
-    """The sessions of one process. Safe to use from several threads."""
-
-    def __init__(self, *, idle: float, absolute: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """``idle`` and ``absolute`` are seconds; ``clock`` counts seconds and never goes back."""
-        self.clock = clock
-        self._idle, self._absolute = idle, absolute
-        self._lock = threading.Lock()
-        self._known: OrderedDict[str, Session] = OrderedDict()
-
-    def start(self, reviewer: Reviewer) -> str:
-        """Sign in and return the new session's name; it is drawn here, so nobody can have known it before."""
-        name, now = secrets.token_urlsafe(_BYTES), self.clock()
-        with self._lock:
-            self._known[_hashed(name)] = Session(reviewer, now, now)
-            while len(self._known) > MAX_SESSIONS:
-                self._known.popitem(last=False)
-        return name
-
-    def find(self, name: str, *, touch: bool = True) -> Session | None:
-        """Return the session of this name while it lasts. ``touch`` is false for what a page does by itself."""
-        key, now = _hashed(name), self.clock()
-        with self._lock:
-            found = self._known.get(key)
-            if found is None:
-                return None
-            if now - found.seen >= self._idle or now - found.started >= self._absolute:
-                del self._known[key]
-                return None
-            if touch:
-                found.seen = now
-                self._known.move_to_end(key)
-            return found
-
-    def end(self, name: str) -> None:
-        """Sign out."""
-        with self._lock:
-            self._known.pop(_hashed(name), None)
-
-
 class Throttle:
-    """Counts sign-ins, so that nobody can try tokens or burn the processor with them."""
+    """Counts sign-ins from browsers that nobody knows, so that nobody can try tokens or burn the processor with them.
+
+    One process counts for itself: it protects its own processor. What is counted for an account is in the store
+    (``checkvalve.approvals.tries``).
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Count nothing yet."""
@@ -124,64 +61,26 @@ class Throttle:
                 self._failed.popitem(last=False)
 
 
-class Setup:
-    """The one-time code of the first start. Looking at its page uses nothing up; making the reviewer does."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """There is no code before one is drawn."""
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._digest = ""
-        self._until = 0.0
-
-    def draw(self) -> str:
-        """Return a new code; an older one is worth nothing any more."""
-        code = secrets.token_urlsafe(_BYTES)
-        with self._lock:
-            self._digest, self._until = _hashed(code), self._clock() + SETUP_FOR
-        return code
-
-    def holds(self, code: str) -> bool:
-        """Say whether this is the code, and its time is not over."""
-        with self._lock:
-            good = hmac.compare_digest(_hashed(code), self._digest or "-")
-            return good and self._clock() < self._until
-
-    def use_up(self) -> None:
-        """Make the code worthless."""
-        with self._lock:
-            self._digest = ""
-
-
 def _forget(times: deque[float], now: float) -> None:
     while times and now - times[0] >= WINDOW:
         times.popleft()
 
 
-def _hashed(name: str) -> str:
-    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _mac(key: bytes, *parts: str) -> str:
-    """Return a MAC over a list of texts; each is preceded by its length, so that no two lists look alike."""
-    form = b"".join(b"%d:%b" % (len(data), data) for data in (p.encode("utf-8", "surrogatepass") for p in parts))
-    return hmac.new(key, form, hashlib.sha256).hexdigest()
-
-
 class PageKey:
-    """The key of this process for forms that are shown before anybody has signed in."""
+    """The key for forms that are shown before anybody has signed in; every server on the store has the same."""
 
-    def __init__(self) -> None:
-        """Draw the key."""
-        self._key = secrets.token_bytes(_BYTES)
+    def __init__(self, key: bytes) -> None:
+        """Seal with ``key``."""
+        self._key = key
 
-    def seal(self, nonce: str) -> str:
-        """Return the seal of a browser's random name."""
-        return _mac(self._key, "before", nonce)
+    def seal(self, *parts: str) -> str:
+        """Return the seal of these parts; the first one is a browser's random name."""
+        return sealed(self._key, "before", *parts)
 
-    def is_sealed(self, seal: str, nonce: str) -> bool:
-        """Say whether the seal is that of the name, and there is a name."""
-        return bool(nonce) and hmac.compare_digest(self.seal(nonce).encode(), seal.encode("utf-8", "replace"))
+    def is_sealed(self, seal: str, *parts: str) -> bool:
+        """Say whether the seal is that of the parts, and the browser has a name."""
+        good = hmac.compare_digest(self.seal(*parts).encode(), seal.encode("utf-8", "replace"))
+        return bool(parts and parts[0]) and good
 
 
-__all__ = ["MIN_LOOK", "PageKey", "Session", "Sessions", "Setup", "Throttle"]
+__all__ = ["MIN_LOOK", "PageKey", "Throttle"]

@@ -87,7 +87,7 @@ class Tabs:
 @contextmanager
 def running(review: Review) -> Iterator[int]:
     """Serve the pages from a thread, with the real clock."""
-    review.desk.sessions.clock = time.monotonic
+    review.desk.sessions.clock = time.time
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(Site(create_pages(review.desk, review.gateway.settings)), log_config=None, lifespan="off")
     server = uvicorn.Server(config)
@@ -330,7 +330,7 @@ def paths(review: Review) -> dict[str, str]:
 @pytest.mark.parametrize("width", [390, 1_200])
 def test_pages_fit_and_can_be_read(scheme: str, width: int, site: Tabs) -> None:
     where = paths(site.review)
-    site.review.desk.sessions.clock = time.monotonic
+    site.review.desk.sessions.clock = time.time
     page = site.page(viewport={"width": width, "height": 844}, color_scheme=scheme)
     backgrounds = set()
     for name, path in where.items():
@@ -356,7 +356,7 @@ def test_pages_fit_and_can_be_read(scheme: str, width: int, site: Tabs) -> None:
 @pytest.mark.parametrize("language", ["de", "zh"])
 def test_longer_languages_fit_too(language: str, site: Tabs) -> None:
     where = paths(site.review)
-    site.review.desk.sessions.clock = time.monotonic
+    site.review.desk.sessions.clock = time.time
     page = site.page(viewport={"width": 390, "height": 844}, locale=language)
     for name in ("queue", "card", "equal", "mandates", "audit"):
         page.goto(site.url(where[name]))
@@ -369,7 +369,7 @@ def test_pictures_of_every_page(site: Tabs, tmp_path: Path, root: Path) -> None:
     folder = root / "docs" / "screenshots" if wanted else tmp_path / "screenshots"
     folder.mkdir(exist_ok=True)
     where = paths(site.review)
-    site.review.desk.sessions.clock = time.monotonic
+    site.review.desk.sessions.clock = time.time
     page = site.page()
     for name, path in where.items():
         page.goto(site.url(path))

@@ -1,0 +1,45 @@
+"""A new token for somebody who has an account: the old one, and every session, end with it.
+
+Guarantees: it takes a fresh proof; row, event and the end of the sessions commit together; the token is shown once.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+import sqlalchemy as sa
+
+from checkvalve.approvals import audit
+from checkvalve.approvals.account_tables import sessions
+from checkvalve.approvals.proofs import Proof, require_fresh
+from checkvalve.approvals.reviewers import Reviewer, Reviewers, credential_digest
+from checkvalve.approvals.sessions import end_sessions, require_reviewer
+from checkvalve.approvals.tables import reviewers
+from checkvalve.filters.strictjson import JSON
+
+REISSUED = "reviewer.token"
+"""The kind of the event that says that somebody has another token."""
+
+
+def reissue(board: Reviewers, reviewer: Reviewer, proof: Proof) -> tuple[str, Reviewer]:
+    """Return a new token of a person, and the person as they are known with it.
+
+    Raises:
+        CredentialError: the proof is not fresh, or the account is no longer one.
+    """
+    now = board.clock()
+    require_fresh(proof, reviewer, now)
+    selector, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
+    hashed = board.hasher.hash(secret)
+    with board.store.write() as connection:
+        require_reviewer(connection, reviewer)
+        mine = sa.update(reviewers).where(reviewers.c.name == reviewer.name)
+        connection.execute(mine.values(selector=selector, token_hash=hashed))
+        body: dict[str, JSON] = {"reviewer": reviewer.name, "credential": credential_digest(selector, hashed)}
+        body["proof"] = proof.method
+        audit.append(connection, at=now, kind=REISSUED, body=body)
+        end_sessions(connection, sessions.c.name == reviewer.name, at=now, code="credential")
+    return f"cvr_{selector}_{secret}", Reviewer(reviewer.name, selector)
+
+
+__all__ = ["REISSUED", "reissue"]
