@@ -11,7 +11,7 @@ from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.review_rules import parse_review_rules
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.roles import Role
-from checkvalve.approvals.stepup import Item, StepUp, with_secret
+from checkvalve.approvals.stepup import Checks, Item, StepUp, with_secret
 from checkvalve.approvals.store import Store
 from tests.approvals.made import Desk, HandClock, people
 
@@ -58,15 +58,8 @@ def add(desk: Desk, name: str, *roles: Role, person: str = "") -> Reviewer:
 
 def proven(desk: Desk, who: Reviewer, proposal: Proposal, *, decision: str = "break_glass") -> StepUp:
     """Return a fresh proof of somebody for one call."""
-    from checkvalve.approvals.passkeys import Passkeys
-    from checkvalve.approvals.passwords import Passwords
-
-    queue = desk.queue
     item = Item(proposal.id, proposal.digest, decision)  # type: ignore[arg-type]
-    secret = TOKENS[id(queue.store), who.name]
-    passwords = Passwords(queue.store, queue.clock)
-    passkeys = Passkeys(queue.store, queue.clock)
-    return with_secret(queue.reviewers, passwords, passkeys, who, item, secret=secret, now=desk.clock())
+    return with_secret(Checks.of(desk.queue.reviewers), who, item, TOKENS[id(desk.queue.store), who.name])
 
 
 def broken(desk: Desk, who: Reviewer, proposal: Proposal, *, reason: str = REASON) -> Proposal:
