@@ -13,51 +13,50 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, Final, TypeAlias
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from checkvalve.approvals import attention
-from checkvalve.approvals.audit import read_events
-from checkvalve.approvals.errors import (
-    ApprovalError,
-    BudgetError,
-    ConflictError,
-    CredentialError,
-    DigestError,
-    NotAllowedError,
-    NotFoundError,
-)
+from checkvalve.approvals.editing import EDITED
+from checkvalve.approvals.edits import current, edit, lineage
+from checkvalve.approvals.errors import ApprovalError
+from checkvalve.approvals.inert import inert
 from checkvalve.approvals.records import Proposal, State
-from checkvalve.approvals.request_keys import remember
+from checkvalve.approvals.remarks import read_talk
+from checkvalve.approvals.reproposals import RESPONDED
+from checkvalve.approvals.responding import respond
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.selection import MAX_PAGE, mark, page
-from checkvalve.approvals.tablecheck import body_of
-from checkvalve.gateway.http_access import PROBLEMS, Server
+from checkvalve.filters.strictjson import JSON
+from checkvalve.gateway.http_access import Server
 from checkvalve.gateway.http_approval_views import Answer, Card, Line, Listed, Told, card, line
-from checkvalve.gateway.http_callers import Caller, Calling
+from checkvalve.gateway.http_callers import Calling
+from checkvalve.gateway.http_deciding import (
+    DECIDING,
+    Key,
+    Match,
+    Name,
+    digest_of,
+    own_call,
+    refused,
+    require_digest,
+    was_done,
+)
 from checkvalve.gateway.http_problems import Problem, problem_schema
 from checkvalve.gateway.http_runs import MAX_STREAMS, RunServer
 from checkvalve.gateway.http_waiting import MAX_WAIT, notices, until
 from checkvalve.gateway.late_result import late_result
+from checkvalve.graphs.edited import deciding
 
-Name: TypeAlias = Annotated[str, Path(pattern=r"^[0-9a-f-]{36}$", description="the id of the call")]
 Wait: TypeAlias = Annotated[
     float, Query(ge=0, le=MAX_WAIT, allow_inf_nan=False, description="seconds to wait for a change, at most 55")
 ]
-Match: TypeAlias = Annotated[str, Header(max_length=200, description='the ETag of the call: `"sha256:..."`')]
-Key: TypeAlias = Annotated[
-    str, Header(max_length=200, description="drawn by the sender; the same request again is harmless")
-]
 LOOKING: Final[dict[int | str, dict[str, Any]]] = {code: problem_schema() for code in (400, 401, 403, 404, 422, 503)}
-DECIDING: Final[dict[int | str, dict[str, Any]]] = {
-    **PROBLEMS,
-    **{code: problem_schema() for code in (410, 412, 428, 429)},
-}
-_ETAG: Final = re.compile(r'"?(?:sha256:)?([0-9a-f]{64})"?')
 _PLACE: Final = re.compile(r"([0-9]{1,18}) ([0-9a-f-]{36})")  # a moment that every database can compare, and an id
-_KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 _OPEN: Final = frozenset({State.PENDING, State.APPROVED, State.EXECUTING})
 router: Final = APIRouter(tags=["approvals"])
 
@@ -117,14 +116,14 @@ async def watch(
 async def show(name: Name, server: Server, caller: Calling, response: Response, wait: Wait = 0) -> Card:
     """Show one call with its exact arguments. With ``wait``, answer when it is no longer pending."""
     row = await until(
-        server, lambda: _own(server, caller, name), lambda found: found.state is not State.PENDING, wait=wait
+        server, lambda: own_call(server, caller, name), lambda found: found.state is not State.PENDING, wait=wait
     )
     response.headers["ETag"] = f'"{row.digest}"'
     response.headers["Cache-Control"] = "no-store"
     if caller.reviewer is not None and row.state is State.PENDING:
         now = server.gateway.queue.clock()
         attention.note_shown(server.gateway.store, row.id, caller.reviewer.name, at=now, now=now)
-    return card(row)
+    return full_card(server, row)
 
 
 @router.get("/approvals/{name}/result", responses={**LOOKING, 202: {"model": Told, "description": "not done yet"}})
@@ -132,9 +131,9 @@ async def result(name: Name, server: Server, caller: Calling, response: Response
     """Say what became of a call, as the tool message that its agent is told. Runs nothing; 202 until it is done."""
 
     def look() -> Told:
-        row = _own(server, caller, name)
-        outcome = server.gateway.executor.look(row.id)
-        message = late_result(outcome, server.gateway.inbound)
+        asked = own_call(server, caller, name)
+        outcome = server.gateway.executor.look(current(server.gateway.queue, asked.id).id)
+        message = late_result(outcome, server.gateway.inbound, asked)
         row = outcome.proposal
         told = {
             "type": "tool",
@@ -165,90 +164,62 @@ def decide(  # each is a part of the request
 ) -> Card:
     """Decide a call: exactly the one whose digest is in If-Match, once. Takes a reviewer's token."""
     reviewer = caller.must_decide()
-    digest = _digest(if_match)
-    if body.type in {"edit", "respond"}:
-        raise Problem(
-            422, "not_supported", f"{body.type} is not taken", "reject this call; a changed call is proposed anew"
-        )
-    if idempotency_key and _was_answered(server, reviewer, idempotency_key, (name, digest, body)):
+    digest = digest_of(if_match)
+    request: JSON = [name, digest, body.model_dump(mode="json")]
+    made = partial(_made, body.type, f"reviewer:{reviewer.name}")
+    if was_done(server, reviewer.name, idempotency_key, request, name, made):
         response.headers["Idempotency-Replayed"] = "true"
-        return card(_own(server, caller, name))
+        return full_card(server, current(server.gateway.queue, name))
     try:
         row = _decided(server, reviewer, name, digest, body)
     except ApprovalError as error:
-        raise _refused(error) from error
+        raise refused(error) from error
     response.headers["ETag"] = f'"{row.digest}"'
-    return card(row)
+    if row.id != name:
+        response.headers["Location"] = f"/approvals/{row.id}"
+    return full_card(server, row)
+
+
+def _made(answer: str, by: str, kind: str, body: Mapping[str, Any]) -> bool:
+    """Say whether an event is what an answer of this person makes."""
+    if body.get("by") != by:
+        return False
+    if answer == "edit":
+        return kind == "proposal.superseded" and body.get("code") == EDITED
+    if kind != "vote.cast":
+        return False
+    if answer == "approve":
+        return body.get("vote") == "yes"
+    return body.get("vote") == "no" and (body.get("code") == RESPONDED) == (answer == "respond")
+
+
+def full_card(server: RunServer, row: Proposal) -> Card:
+    """Return everything of a call, with what was said about it and what was edited."""
+    return card(row, talk=read_talk(server.gateway.queue, row), lineage=lineage(server.gateway.queue, row))
 
 
 def _decided(server: RunServer, reviewer: Reviewer, name: str, digest: str, body: Answer) -> Proposal:
     queue = server.gateway.queue
     if body.type == "approve":
-        return queue.approve(name, reviewer, digest, endorse=body.endorse, note=body.message)
-    if queue.get(name).digest != f"sha256:{digest}":
-        raise DigestError("this is not the digest of the stored call", remedy="look at the call again")
-    return queue.reject(name, reviewer, body.code, body.message)
+        return queue.approve(name, reviewer, digest, endorse=body.endorse, note=body.message, channel="rest")
+    if body.type == "edit":
+        args = _edited(queue.get(name), body)
+        return edit(queue, name, reviewer, digest, args, deciding(server.gateway.services))
+    require_digest(queue.get(name), digest)
+    if body.type == "respond":
+        return respond(queue, name, reviewer, body.message)
+    return queue.reject(name, reviewer, body.code, body.message, channel="rest")
 
 
-def _was_answered(server: RunServer, reviewer: Reviewer, key: str, request: tuple[str, str, Answer]) -> bool:
-    """Say whether this very request was answered before, by what the log has of the call."""
-    name, digest, body = request
-    if not _KEY.fullmatch(key):
-        raise Problem(400, "bad_key", "the Idempotency-Key is not usable", "send up to 200 printable characters")
-    store = server.gateway.store
-    known = remember(
-        store, reviewer.name, key, [name, digest, body.model_dump(mode="json")], now=server.gateway.queue.clock()
-    )
-    if known == "other":
-        raise Problem(422, "key_reused", "this Idempotency-Key came with another request", "draw a new key")
-    if known == "new":
-        return False
-    kind = "proposal.approved" if body.type == "approve" else "proposal.rejected"
-    with store.read() as connection:
-        events = list(read_events(connection, subject=name))
-    made = [body_of(event.body) for event in events if event.kind == kind]
-    return any(move.get("by") == f"reviewer:{reviewer.name}" for move in made)
-
-
-def _own(server: RunServer, caller: Caller, name: str) -> Proposal:
-    """Return a call that the caller may see; of others it is not even said that they exist."""
-    try:
-        row = server.gateway.queue.get(name)
-    except NotFoundError:
-        row = None
-    if row is None or not caller.sees(row):
-        raise Problem(404, "no_such_approval", "there is no such call of yours", "list them: GET /approvals")
-    return row
-
-
-def _refused(error: ApprovalError) -> Problem:
-    """Return the problem for a decision that was refused; the queue's own words hold no content."""
-    match error:
-        case NotFoundError():
-            return Problem(404, "no_such_approval", "there is no such call", "list them: GET /approvals")
-        case NotAllowedError():
-            return Problem(403, "not_allowed", error.message, error.remedy)
-        case BudgetError():
-            return Problem(429, "budget_used_up", error.message, error.remedy)
-        case DigestError():
-            return Problem(412, "other_digest", error.message, error.remedy)
-        case ConflictError() if " is expired " in error.message or " is lapsed " in error.message:
-            return Problem(410, "expired", error.message, error.remedy)
-        case ConflictError():
-            return Problem(409, "decided", error.message, error.remedy)
-        case CredentialError():
-            return Problem(403, "credential", error.message, error.remedy)
-        case _:
-            return Problem(503, "store_failed", "the store cannot be used now", "try again later")
-
-
-def _digest(if_match: str) -> str:
-    if not if_match:
-        raise Problem(428, "digest_needed", "a decision names the call by its digest", "send If-Match with the ETag")
-    found = _ETAG.fullmatch(if_match.strip().casefold())
-    if found is None:
-        raise Problem(400, "bad_digest", "If-Match is no digest of a call", 'send the whole ETag: "sha256:..."')
-    return found[1]
+def _edited(row: Proposal, body: Answer) -> dict[str, Any]:
+    """Return the arguments of an edit; it is of the same tool, under the name that the call was shown with."""
+    action = body.edited_action
+    if action is None:
+        raise Problem(422, "edit_needed", "an edit gives the whole call", 'send {"edited_action": {"name", "args"}}')
+    full = f"{row.server}/{row.tool}" if row.server else row.tool
+    if action.name not in {full, row.tool, inert(full)}:
+        raise Problem(422, "other_tool", "an edit cannot change the tool", "reject this call; another one is proposed")
+    return action.args
 
 
 def _cursor(row: Proposal) -> str:
@@ -267,4 +238,4 @@ def _place(after: str) -> tuple[int, str] | None:
         raise Problem(400, "bad_cursor", "this is no place to go on from", "send `next` of an answer") from None
 
 
-__all__ = ["router"]
+__all__ = ["DECIDING", "LOOKING", "Name", "own_call", "refused", "router"]

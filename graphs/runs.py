@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 
@@ -57,6 +58,11 @@ class Pipeline:
         self._on_new_message = on_new_message
         self._callbacks = list(callbacks)
         self._leases = Leases(desk.services.queue.store, desk.services.queue.clock)
+
+    @property
+    def tools(self) -> list[BaseTool]:
+        """The tools that this pipeline was given; a sub-agent is none."""
+        return [tool for tool in self._desk.toolbox.tools.values() if isinstance(tool, BaseTool)]
 
     def start(
         self,

@@ -29,6 +29,8 @@ from checkvalve.approvals.people import RULE as NAME_RULE
 from checkvalve.approvals.people import is_usable
 from checkvalve.approvals.reasons import remedy_for
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.roles import Role, require_role
 from checkvalve.approvals.undo_call import UndoCall, differences
 from checkvalve.approvals.undos import RULE, thread_for
 from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
@@ -95,6 +97,17 @@ class Undoing:
 
         spec = self._services.manifest.find(call.tool, call.server)
         return self._queue.propose(request, decision, idempotency=given.idempotency(spec, call), beside=link)
+
+    def ask_as(self, name: str, reviewer: Reviewer, tools: Iterable[Any] = ()) -> Proposal:
+        """Do what :meth:`ask` does, for a person with a credential: whoever may answer questions may ask this one.
+
+        Raises:
+            CredentialError, NotAllowedError: this is no reviewer any more, or one who only looks.
+        """
+        with self._queue.store.read() as connection:
+            self._queue.reviewers.require(connection, reviewer)
+            require_role(connection, reviewer, Role.RESPONDER, Role.APPROVER)
+        return self.ask(name, reviewer.name, tools)
 
     def due(self) -> list[Proposal]:
         """Return the undoings that were approved and not run yet, oldest first."""

@@ -1,0 +1,115 @@
+"""Where people ask for undoings beside the terminal, and a thread that runs what was approved with the tools there.
+
+Guarantees: the thread runs approved undoings only, one after the other; one that cannot be run stays approved until its
+permit lapses, and is named in the log once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from checkvalve.approvals.content import SqlContentStore
+from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.manifest import load_manifest
+from checkvalve.approvals.policy import load_policy
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.gateway.inbound import inbound_of
+from checkvalve.gateway.logs import get_logger
+from checkvalve.gateway.outbound import outbound_rules
+from checkvalve.gateway.settings import Settings
+from checkvalve.graphs.services import Services
+from checkvalve.graphs.undo_standing import Standing
+from checkvalve.graphs.undoing import Undoing
+
+EVERY: Final = 2.0
+"""Seconds between looks for an approved undoing: a person has just clicked, and waits."""
+
+
+@dataclass(frozen=True)
+class UndoPoint:
+    """One place. Without ``tools`` nobody looks at the present state, and nothing runs here."""
+
+    undoing: Undoing
+    tools: Sequence[Any] = ()
+
+    def standing(self, name: str) -> Standing:
+        """Return how the undoing of a call stands."""
+        return self.undoing.standing(name)
+
+    def ask(self, name: str, reviewer: Reviewer) -> Proposal:
+        """Ask for the undoing of a call, as a person with a credential; see :meth:`Undoing.ask_as`."""
+        return self.undoing.ask_as(name, reviewer, self.tools)
+
+
+def review_point(settings: Settings, queue: Queue) -> UndoPoint | None:
+    """Return the place of review pages that are served alone; none where the settings name no manifest.
+
+    Raises:
+        ConfigError: manifest or policy cannot be used.
+    """
+    if settings.manifest is None:
+        return None
+    services = Services(
+        manifest=load_manifest(settings.manifest),
+        policy=load_policy(settings.policy),
+        queue=queue,
+        executor=Executor(queue),
+        content=SqlContentStore(queue.store),
+        profile=settings.profile,
+        inbound=inbound_of(settings),
+        outbound=outbound_rules(settings),
+    )
+    return UndoPoint(Undoing(services))
+
+
+class UndoWorker:
+    """Runs approved undoings with the tools of this process, in a thread."""
+
+    def __init__(self, point: UndoPoint, *, every: float = EVERY) -> None:
+        """Run what ``point`` can run; :meth:`start` begins."""
+        self._point = point
+        self._every = every
+        self._said: set[str] = set()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="checkvalve-undo", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Begin nothing more, and wait for what runs."""
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def tick(self) -> None:
+        """Run everything that was approved by now."""
+        for undo in self._point.undoing.due():
+            try:
+                outcome = self._point.undoing.run(undo.id, self._point.tools)
+            except Exception as error:  # noqa: BLE001  # one that cannot run must not hold up the others
+                self._complain(undo, error)
+            else:
+                get_logger().info("an effect was undone", approval=undo.id, state=outcome.state.value)
+
+    def _complain(self, undo: Proposal, error: Exception) -> None:
+        if undo.id not in self._said:
+            self._said.add(undo.id)
+            remedy = getattr(error, "remedy", "")
+            get_logger().warning("an undoing was not run", approval=undo.id, error=type(error).__name__, remedy=remedy)
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self._every):
+            try:
+                self.tick()
+            except Exception as error:  # noqa: BLE001  # a store that does not answer now may do so in a second
+                get_logger().warning("approved undoings cannot be looked for", error=type(error).__name__)
+
+
+__all__ = ["EVERY", "UndoPoint", "UndoWorker", "review_point"]
