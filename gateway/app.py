@@ -11,6 +11,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Final, Self
 
+from checkvalve.approvals.afterlooks import Glass
 from checkvalve.approvals.content import SqlContentStore
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.facts import PROFILES
@@ -115,6 +116,7 @@ def open_queue(settings: Settings, *, create: bool = True) -> Queue:
         single_user=settings.single_user,
         tenant=settings.tenant,
         budget=settings.review_budget,
+        glass=Glass(enabled=settings.break_glass, max_open=settings.break_glass_open),
     )
     queue.standing_rules.mode = settings.standing_rules
     return queue

@@ -20,6 +20,7 @@ from checkvalve.approvals.queue import Queue
 from checkvalve.gateway.app import open_queue
 from checkvalve.gateway.channel_file import SECRET_PREFIX, Channels, load_channels
 from checkvalve.gateway.errors import ChannelError
+from checkvalve.gateway.ladder_keeper import LadderKeeper
 from checkvalve.gateway.notifier import Notifier
 from checkvalve.gateway.settings import LoadedSettings
 
@@ -113,11 +114,14 @@ def _add_sending(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None
         """Tell the channels what happens until the process is stopped; `checkvalve serve` does so by itself."""
         with _opened(loaded) as (channels, queue, settings):
             notifier = Notifier(channels, queue, settings.settings.review_origin)
+            ladder = LadderKeeper(queue)  # what the clock brings is told, too
+            ladder.start()
             notifier.start()
             try:
                 threading.Event().wait()
             finally:
                 notifier.stop()
+                ladder.stop()
 
 
 @contextmanager

@@ -7,12 +7,12 @@ from typing import Final, Literal
 
 from pydantic import Field, field_validator
 
-from checkvalve.gateway.channel_settings import ChannelSettings
+from checkvalve.gateway.escalation_settings import EscalationSettings
 
 _ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]{1,255}")
 
 
-class ReviewSettings(ChannelSettings):
+class ReviewSettings(EscalationSettings):
     """The settings of the pages that people decide on."""
 
     review_pages: bool = Field(True, description="`checkvalve serve` also serves the review pages, under /review")

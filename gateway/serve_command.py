@@ -19,6 +19,7 @@ from checkvalve.approvals.queue import Queue
 from checkvalve.gateway.app import build, open_queue
 from checkvalve.gateway.errors import MissingExtraError, SettingsError
 from checkvalve.gateway.http_tokens import SCOPES, ApiTokens
+from checkvalve.gateway.ladder_keeper import LadderKeeper
 from checkvalve.gateway.logs import get_logger, printable
 from checkvalve.gateway.places import tokens_file
 from checkvalve.gateway.settings import LoadedSettings, Settings, refuse_reviewer_token
@@ -119,9 +120,12 @@ def serve_pages(found: LoadedSettings) -> None:
     refuse_reviewer_token()
     with _listening(found.settings) as listener:
         queue = open_queue(found.settings)
+        ladder = LadderKeeper(queue)
+        ladder.start()
         try:
             _run(Site(_pages(queue, found.settings, listener, review_point(found.settings, queue))), listener)
         finally:
+            ladder.stop()
             queue.store.close()
 
 

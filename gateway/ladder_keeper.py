@@ -1,0 +1,69 @@
+"""The thread that does what the clock asks for: expire, remind, escalate, and say what nobody can decide.
+
+Guarantees: several processes may do this over one store, and each rung is climbed once; a database that does not answer
+now is asked again; nothing here decides.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+from checkvalve.approvals.ladder import Ladder, Look
+from checkvalve.approvals.queue import Queue
+from checkvalve.gateway.logs import get_logger
+
+EVERY: Final = 1.0
+"""Seconds between looks."""
+
+
+class LadderKeeper:
+    """Looks after the ladders of one queue in a thread of this process."""
+
+    def __init__(self, queue: Queue, *, every: float = EVERY) -> None:
+        """:meth:`start` begins."""
+        self._ladder = Ladder(queue)
+        self._every = every
+        self._stop = threading.Event()
+        self._said: set[str] = set()  # what lasts is logged once
+        self._thread = threading.Thread(target=self._watch, name="checkvalve-ladder", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._tell(self._ladder.tick())
+            except Exception as error:  # noqa: BLE001  # a store that does not answer now may do so in a second
+                self._complain("the clocks of the queue cannot be looked at now", type(error).__name__)
+            else:
+                self._said.discard("")
+            self._stop.wait(self._every)
+
+    def _tell(self, look: Look) -> None:
+        for item in look.done:
+            said = "nobody can decide a call: no reviewer who may is enabled"
+            if item.what == "unreachable":
+                get_logger().error(said, approval=item.proposal_id)
+            else:
+                get_logger().info(f"ladder.{item.what}", approval=item.proposal_id, who=len(item.who))
+        for name in look.damaged:
+            if name not in self._said:
+                self._said.add(name)
+                get_logger().error("a call was changed beside the log: checkvalve audit verify", approval=name)
+
+    def _complain(self, text: str, error: str) -> None:
+        if "" not in self._said:
+            self._said.add("")
+            get_logger().warning(text, error=error)
+
+
+__all__ = ["EVERY", "LadderKeeper"]
