@@ -1,8 +1,7 @@
 """A long task for a two-agent pipeline, and a program that runs it in processes which somebody else kills.
 
-As a program it imports everything once and then forks: a line ``{"folder": ..., ...}`` on its input starts a process
-that goes on with the task and answers with its id; a line with that id waits for its end. The process exits with one
-of the codes of :class:`End`.
+As a program it is held by a :class:`~tests.crash.nursery.Nursery`. A process exits with one of the codes of
+:class:`End`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import json
 import os
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -34,6 +32,7 @@ from checkvalve.approvals.store import Store
 from checkvalve.graphs.checkpoint import postgres_checkpointer, sqlite_checkpointer
 from checkvalve.graphs.pipeline import build_pipeline
 from checkvalve.graphs.services import Services
+from tests.crash import nursery
 from tests.fakes import ScriptedModel, calls
 
 MANIFEST = parse_manifest(
@@ -188,31 +187,5 @@ def go_on(job: dict[str, Any]) -> End:
     return known.get(result.status, End.CRASHED)
 
 
-def _child(job: dict[str, Any]) -> None:
-    end = End.CRASHED
-    try:
-        end = go_on(job)
-    except BaseException:  # noqa: BLE001  # it must not come back into the program that forks
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(end)
-
-
-def main() -> None:
-    """Fork for each job, wait for each id."""
-    for line in sys.stdin:
-        order = json.loads(line)
-        if isinstance(order, dict):
-            pid = os.fork()
-            if pid == 0:
-                _child(order)
-            sys.stdout.write(f"{pid}\n")
-        else:
-            _, status = os.waitpid(order, 0)
-            sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
-        sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    main()
+    nursery.serve(go_on)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -23,6 +21,7 @@ from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.verify import verify
 from tests.approvals.made import people
+from tests.crash.nursery import Nursery, has_ended
 from tests.crash.office import End, checkpointer
 from tests.databases import Databases
 
@@ -30,37 +29,9 @@ PROGRAM = Path(__file__).with_name("office.py")
 MAX_PROCESSES = 400  # of one task: it must have ended by then
 
 
-class Nursery:
-    """Starts processes that have imported everything already."""
-
-    def __init__(self, errors: Path) -> None:
-        self.errors = errors
-        with errors.open("ab") as log:
-            command = [sys.executable, str(PROGRAM)]
-            self.program = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
-            )
-
-    def _ask(self, order: object) -> int:
-        assert self.program.stdin is not None
-        assert self.program.stdout is not None
-        self.program.stdin.write(json.dumps(order) + "\n")
-        self.program.stdin.flush()
-        return int(self.program.stdout.readline())
-
-    def start(self, job: dict[str, Any]) -> int:
-        return self._ask(job)
-
-    def wait(self, pid: int) -> int:
-        return self._ask(pid)
-
-    def close(self) -> None:
-        self.program.communicate()
-
-
 @pytest.fixture(scope="module")
 def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
-    made = Nursery(tmp_path_factory.mktemp("nursery") / "errors")
+    made = Nursery(PROGRAM, tmp_path_factory.mktemp("nursery") / "errors")
     yield made
     made.close()
 
@@ -138,7 +109,7 @@ class Torture:
         killed = sorted((started + self.random.uniform(0, 1.5 * self.usual), pid) for pid in ids)
         ends: list[int] = []
         for moment, pid in killed:
-            while not (ended := _has_ended(pid)) and time.monotonic() < moment:
+            while not (ended := has_ended(pid)) and time.monotonic() < moment:
                 time.sleep(0.002)
             took = time.monotonic() - started
             if len(ids) == 1:  # towards what it takes; a kill says only that it takes longer
@@ -190,11 +161,6 @@ class Torture:
         asked = [call["id"] for entry in log if entry["by"] == "actor" for call in entry["calls"]]
         told = Counter(entry["call"] for entry in log if entry["by"] == "gateway")
         assert {name: told[name] for name in asked if name != asked[-1]} == dict.fromkeys(asked[:-1], 1)
-
-
-def _has_ended(pid: int) -> bool:
-    """Say whether the process has ended; until it is waited for it stays in the table."""
-    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
 
 
 def _line(row: Proposal) -> str:
