@@ -1,0 +1,123 @@
+"""The HTTP API of emergencies: break the glass, see what waits for a look, write down what was found.
+
+1. Breaking the glass takes a reviewer's token, the whole digest in ``If-Match``, a reason in words, and the person's
+password: a program holds the token, so another one is no proof that a person is there. Who has a passkey uses the page.
+2. The look takes another reviewer's token.
+
+Guarantees: tries of passwords are counted for the account, as at the door; a client's token sees and does nothing here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, TypeAlias
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from checkvalve.approvals import stuck
+from checkvalve.approvals.afterlooks import MAX_FINDING, MIN_FINDING, AfterLooks
+from checkvalve.approvals.breakglass import MAX_REASON, MIN_REASON, break_glass
+from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.errors import ApprovalError, StepUpError, StoreError
+from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.stepup import Checks, Item, StepUp, with_secret
+from checkvalve.approvals.tries import Tries
+from checkvalve.gateway.http_access import PROBLEMS, Server
+from checkvalve.gateway.http_approval_views import Card, card
+from checkvalve.gateway.http_callers import Calling
+from checkvalve.gateway.http_deciding import DECIDING, Match, Name, digest_of, own_call, refused
+from checkvalve.gateway.http_problems import Problem
+from checkvalve.gateway.http_runs import RunServer
+
+View: TypeAlias = dict[str, Any]
+_TOKEN: Final = "cvr_"  # noqa: S105  # how a reviewer's token begins
+router: Final = APIRouter(tags=["emergencies"])
+
+
+class Breaking(BaseModel):
+    """Why one person alone lets a call run, and the proof that this person is there."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    reason: str = Field(min_length=MIN_REASON, max_length=MAX_REASON, description="kept for ever")
+    password: SecretStr = Field(min_length=1, max_length=300, description="the reviewer's, once more; no token")
+
+
+class Finding(BaseModel):
+    """What somebody found who looked afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    finding: str = Field(min_length=MIN_FINDING, max_length=MAX_FINDING)
+
+
+@router.post("/approvals/{name}/break-glass", responses=DECIDING)
+def break_(
+    name: Name, body: Breaking, server: Server, caller: Calling, response: Response, if_match: Match = ""
+) -> Card:
+    """Let exactly this call run, once, by one person's word. Every channel is told; another person has to look."""
+    reviewer = caller.must_decide()
+    digest = digest_of(if_match)
+    row = own_call(server, caller, name)
+    try:
+        proof = _proof(server, row, reviewer, body.password.get_secret_value())
+        row = break_glass(
+            server.gateway.queue, name, reviewer, digest, reason=body.reason, step_up=proof, channel="rest"
+        )
+    except ApprovalError as error:
+        raise refused(error) from error
+    response.headers["ETag"] = f'"{row.digest}"'
+    return card(row)
+
+
+def _proof(server: RunServer, row: Proposal, reviewer: Reviewer, password: str) -> StepUp:
+    queue = server.gateway.queue
+    if password.strip().startswith(_TOKEN):
+        raise StepUpError("a token is no proof that a person is there", remedy="send the reviewer's password")
+    tries = Tries(queue.store, queue.clock)
+    if not tries.may_try(reviewer.name, ""):
+        raise Problem(429, "too_many_tries", "too many passwords were tried for this account", "try again later")
+    found = with_secret(Checks.of(queue.reviewers), reviewer, Item.of(row, "break_glass"), password)
+    tries.was_good(reviewer.name, "")
+    return found
+
+
+@router.get("/afterlooks", responses=PROBLEMS)
+def listing(
+    server: Server,
+    caller: Calling,
+    *,
+    everything: Annotated[bool, Query(alias="all", description="also those that somebody has looked at")] = False,
+) -> list[View]:
+    """List the calls that ran by one person's word and that nobody has looked at yet."""
+    caller.must_decide()
+    return [item.to_json() for item in _looks(server).list(everything=everything)]
+
+
+@router.post("/afterlooks/{name}/finding", responses=PROBLEMS)
+def close(name: Name, body: Finding, server: Server, caller: Calling) -> View:
+    """Write down what you found. Neither who broke the glass nor who asked for the call can."""
+    reviewer = caller.must_decide()
+    try:
+        return _looks(server).close(name, reviewer, body.finding).to_json()
+    except StoreError:
+        raise
+    except ApprovalError as error:
+        raise refused(error) from error
+
+
+@router.get("/unreachable", responses=PROBLEMS)
+def unreachable(server: Server, caller: Calling) -> list[View]:
+    """List the calls that nobody can decide: no reviewer who may is enabled."""
+    caller.must_decide()
+    with server.gateway.queue.store.read() as connection:
+        return [{"approval": name, "since": rfc3339(since)} for name, since in stuck.listed(connection).items()]
+
+
+def _looks(server: RunServer) -> AfterLooks:
+    queue = server.gateway.queue
+    return AfterLooks(queue.store, queue.clock, queue.reviewers)
+
+
+__all__ = ["router"]
