@@ -89,6 +89,9 @@ class Seen:
             self._note_mandate(kind, body, at)
         elif kind == "reviewer.added":
             self.reviewers[str(body.get("reviewer"))] = (str(body.get("credential")), str(body.get("by")), at)
+        elif kind == "reviewer.token":
+            _, by, added = self.reviewers.get(str(body.get("reviewer")), ("", "", 0))
+            self.reviewers[str(body.get("reviewer"))] = (str(body.get("credential")), by, added)
         elif kind == "reviewer.disabled":
             self.disabled[str(body.get("reviewer"))] = at
         else:
