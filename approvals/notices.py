@@ -17,12 +17,21 @@ from checkvalve.approvals.handed import BROKEN
 from checkvalve.approvals.moves import OBSERVE
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.risk import Tier, tier_of
+from checkvalve.approvals.talked import ANSWERED
+from checkvalve.approvals.talked import ASKED as ASKED_BACK
 from checkvalve.filters.strictjson import JSON
 
 _MOVE: Final = "proposal."
 _SETTLED: Final = frozenset({State.CONFIRMED_DONE, State.CONFIRMED_NOT_DONE})
 _SILENT: Final = frozenset({State.PENDING, State.EXECUTING, *_SETTLED})  # named otherwise, or of no interest outside
-_PLAIN: Final[Mapping[str, str]] = {"task.paused": "paused", "task.resumed": "resumed", REACHED: "budget"}
+_PLAIN: Final[Mapping[str, str]] = {
+    "task.paused": "paused",
+    "task.resumed": "resumed",
+    REACHED: "budget",
+    ASKED_BACK: "question",
+    ANSWERED: "answer",
+}
+TALK: Final = ("question", "answer")
 ASKED: Final = "asked"
 REMINDER: Final = "reminder"
 ESCALATED: Final = "escalated"
@@ -42,9 +51,10 @@ KINDS: Final = (
 
 ``paused`` and ``resumed`` are about a task that asked too much, ``budget`` about a person who said yes too often.
 ``reminder`` and ``escalated``: a call still waits, and who should look now. ``unreachable``: nobody can decide it.
+``question``: a reviewer asked something about a call, ``answer``: the requester answered; neither tells the words.
 ``glass_broken``: one person alone let a call run in an emergency; every channel is told of it.
 """
-FOR_PEOPLE: Final = (ASKED, "expired", "unknown", "paused", "budget", REMINDER, ESCALATED, UNREACHABLE, GLASS)
+FOR_PEOPLE: Final = (ASKED, "expired", "unknown", "paused", "budget", *TALK, REMINDER, ESCALATED, UNREACHABLE, GLASS)
 """The kinds after which a person has something to do."""
 _LADDER: Final[Mapping[str, str]] = {"reminded": REMINDER, "escalated": ESCALATED, "unreachable": UNREACHABLE}
 CHANNEL: Final = "channel:"

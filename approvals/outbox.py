@@ -156,7 +156,7 @@ class Outbox:
 
 
 def _notices(connection: sa.Connection, events: Sequence[audit.Event]) -> list[Notice]:
-    named = sorted({event.subject for event in events if event.kind.startswith("proposal.")})
+    named = sorted({event.subject for event in events if event.kind.startswith(("proposal.", "remark."))})
     rows = connection.execute(sa.select(proposals).where(proposals.c.id.in_(named))).mappings() if named else ()
     known = {row["id"]: _readable(row) for row in rows}
     found = (notice_of(event, known.get(event.subject)) for event in events)

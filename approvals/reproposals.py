@@ -33,8 +33,8 @@ def refused_before(connection: sa.Connection, request: ActionRequest, verdict: V
     if isinstance(verdict, Allow | Deny):
         return verdict
     row = proposals.c
-    same = (row.thread == request.thread, row.digest == request.digest, row.mode == "enforce", row.state != State.DENIED.value)
-    query = sa.select(row.id, row.state, row.code, row.updated_at).where(*same)
+    same = (row.thread == request.thread, row.digest == request.digest, row.mode == "enforce")
+    query = sa.select(row.id, row.state, row.code, row.updated_at).where(*same, row.state != State.DENIED.value)
     latest = connection.execute(query.order_by(row.updated_at.desc(), row.id).limit(1)).one_or_none()
     if latest is None or latest.state != State.REJECTED.value or latest.code == RESPONDED:
         return verdict

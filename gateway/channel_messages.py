@@ -42,6 +42,8 @@ _SAID: Final = {
     "paused": "a task asked too many questions and is paused",
     "resumed": "a paused task goes on",
     "budget": "somebody has said yes as often as one can look within an hour: others have to decide",
+    "question": "a reviewer asked something about a call: whoever asked for the call answers",
+    "answer": "a question about a call was answered: the call still waits for a decision",
     REMINDER: "a call still waits for a person",
     ESCALATED: "a call has waited too long: others should look at it now",
     UNREACHABLE: "nobody can decide a call: no reviewer who may is enabled",

@@ -15,12 +15,22 @@ from typing import Annotated, Any, Final, cast
 from fastapi import APIRouter, FastAPI, Header, Request, Response
 from fastapi.responses import StreamingResponse
 
-from checkvalve.gateway import http_approvals, http_interrupts, http_mandates, http_standing, http_undos
+from checkvalve.gateway import (
+    http_approvals,
+    http_delegations,
+    http_glass,
+    http_interrupts,
+    http_mandates,
+    http_standing,
+    http_talk,
+    http_undos,
+)
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.http_access import PROBLEMS, Anybody, Looker, Runner, Server, Thread
 from checkvalve.gateway.http_problems import Bounds, Problem, add_handlers
 from checkvalve.gateway.http_runs import MAX_STREAMS, NewMessage, NewRun, RunServer, RunView
 from checkvalve.gateway.http_tokens import ApiTokens
+from checkvalve.gateway.ladder_keeper import LadderKeeper
 from checkvalve.gateway.notifier import notifier_of
 from checkvalve.gateway.run_log import OVER, RunLog
 from checkvalve.gateway.undo_point import UndoPoint, UndoWorker
@@ -42,16 +52,19 @@ def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastA
     log = RunLog(gateway.content)
     worker = Worker(pipeline, log, gateway.queue, max_runs=gateway.settings.max_runs)
     notifier = notifier_of(gateway.settings.channels, gateway.queue, gateway.settings.review_origin)
+    ladder = LadderKeeper(gateway.queue)
 
     undoer = UndoWorker(UndoPoint(Undoing(gateway.services), pipeline.tools))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         worker.start()
+        ladder.start()
         undoer.start()
         if notifier is not None:
             notifier.start()
         yield
+        await asyncio.to_thread(ladder.stop)
         if notifier is not None:
             await asyncio.to_thread(notifier.stop)
         await asyncio.to_thread(undoer.stop)
@@ -71,6 +84,9 @@ def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastA
     app.include_router(router)
     app.include_router(http_mandates.router)
     app.include_router(http_approvals.router)
+    app.include_router(http_talk.router)
+    app.include_router(http_delegations.router)
+    app.include_router(http_glass.router)
     app.include_router(http_interrupts.router)
     app.include_router(http_standing.router)
     app.include_router(http_undos.router)

@@ -6,14 +6,17 @@ Guarantees: ``shown`` is neutralised and says what it leaves out; ``args`` are t
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from checkvalve.approvals.card import leaves
 from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.edits import edited
 from checkvalve.approvals.notices import Notice
 from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.remarks import Remark
 from checkvalve.approvals.render import block, warnings
 from checkvalve.approvals.risk import tier_of
 from checkvalve.filters.strictjson import JSON
@@ -61,6 +64,24 @@ class ShownValue(_View):
     origins: list[dict[str, Any]]
 
 
+class Said(_View):
+    """One remark about a call: its author's words, verified by nobody."""
+
+    kind: str = Field(description="question, answer or reply")
+    by: str = Field(description="reviewer:NAME, client:NAME (a program's token) or agent:NAME (the agent's process)")
+    text: str = Field(description="neutralised text")
+    at: str
+
+
+class Action(BaseModel):
+    """An edited call, as LangChain's middleware names it. The tool stays the same."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1, max_length=1_000)
+    args: dict[str, Any] = Field(description="all arguments, the unchanged ones as well")
+
+
 class Card(Line):
     """One call with everything that a decision needs."""
 
@@ -76,6 +97,10 @@ class Card(Line):
     code: str
     note: str
     self_approved: bool
+    talk: list[Said] = Field(description="what reviewers asked and what was answered, oldest first; not verified")
+    edit_of: str | None = Field(description="the call of which this one is an edit")
+    edited_to: str | None = Field(description="the call that a person made of this one")
+    changes: list[dict[str, Any]] = Field(description="what the edit changed: path, kind, before, after")
 
 
 class Told(_View):
@@ -89,15 +114,29 @@ class Told(_View):
 
 
 class Answer(BaseModel):
-    """A reviewer's answer, in the words of LangChain's middleware. ``edit`` and ``respond`` are not taken."""
+    """A reviewer's answer, in the words of LangChain's middleware.
+
+    ``edit`` makes another call, which waits for a decision of its own; ``respond`` ends this one with a text for its
+    agent.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     type: Literal["approve", "reject", "edit", "respond"]
-    message: str = Field("", max_length=_MAX_TEXT, description="your own words, kept with the decision")
+    message: str = Field(
+        "", max_length=_MAX_TEXT, description="your own words, kept with the decision; of a response, the text"
+    )
     code: str = Field("rejected", pattern=r"^[a-z][a-z0-9_-]{0,63}$", description="of a no: a stable word for programs")
     endorse: bool = Field(True, description="of a yes: also accept the shown data for the rest of the task")
-    edited_action: dict[str, Any] | None = Field(None, description="not taken: a changed call is another call")
+    edited_action: Action | None = Field(None, description="of an edit: the whole call")
+
+
+class Decisions(BaseModel):
+    """The same, in the envelope of LangChain's middleware: one decision, for the one call of the address."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    decisions: list[Answer] = Field(min_length=1, max_length=1)
 
 
 def line(row: Proposal) -> dict[str, Any]:
@@ -118,12 +157,15 @@ def line(row: Proposal) -> dict[str, Any]:
     }
 
 
-def card(row: Proposal) -> Card:
-    """Return everything of a call.
+def card(
+    row: Proposal, *, talk: Sequence[Remark] = (), lineage: tuple[Proposal | None, Proposal | None] = (None, None)
+) -> Card:
+    """Return everything of a call; ``lineage`` is what it is an edit of, and what it was edited to.
 
     Raises:
         StoreCorruptError: the stored bytes are not what was decided.
     """
+    before, after = lineage
     return Card(
         **line(row),
         version=row.version,
@@ -138,7 +180,18 @@ def card(row: Proposal) -> Card:
         code=row.code,
         note=row.note,
         self_approved=row.self_approved,
+        talk=[Said(kind=item.kind, by=block(item.by), text=block(item.text), at=rfc3339(item.at)) for item in talk],
+        edit_of=None if before is None else before.id,
+        edited_to=None if after is None else after.id,
+        changes=_changes(row, before, after),
     )
+
+
+def _changes(row: Proposal, before: Proposal | None, after: Proposal | None) -> list[dict[str, Any]]:
+    """Return what an edit changed: the one that made this call, else the one that was made of it."""
+    if before is not None:
+        return [item.to_json() for item in edited(before, row)]
+    return [] if after is None else [item.to_json() for item in edited(row, after)]
 
 
 def told(notice: Notice) -> dict[str, Any]:
@@ -169,4 +222,6 @@ def _shown(path: str, value: JSON, report: dict[str, JSON]) -> ShownValue:
     )
 
 
-__all__ = ["Answer", "Card", "Line", "Listed", "ShownValue", "Told", "card", "line", "told"]
+__all__ = [
+    "Action", "Answer", "Card", "Decisions", "Line", "Listed", "Said", "ShownValue", "Told", "card", "line", "told",
+]  # fmt: skip

@@ -33,7 +33,7 @@ from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.selection import MAX_PAGE, mark, page
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.http_access import Server
-from checkvalve.gateway.http_approval_views import Answer, Card, Line, Listed, Told, card, line
+from checkvalve.gateway.http_approval_views import Answer, Card, Decisions, Line, Listed, Told, card, line
 from checkvalve.gateway.http_callers import Calling
 from checkvalve.gateway.http_deciding import (
     DECIDING,
@@ -50,6 +50,7 @@ from checkvalve.gateway.http_problems import Problem, problem_schema
 from checkvalve.gateway.http_runs import MAX_STREAMS, RunServer
 from checkvalve.gateway.http_waiting import MAX_WAIT, notices, until
 from checkvalve.gateway.late_result import late_result
+from checkvalve.gateway.shown_edits import exact
 from checkvalve.graphs.edited import deciding
 
 Wait: TypeAlias = Annotated[
@@ -154,7 +155,7 @@ async def result(name: Name, server: Server, caller: Calling, response: Response
 @router.post("/approvals/{name}/decision", responses=DECIDING)
 def decide(  # each is a part of the request
     name: Name,
-    body: Answer,
+    body: Answer | Decisions,
     server: Server,
     caller: Calling,
     response: Response,
@@ -162,7 +163,12 @@ def decide(  # each is a part of the request
     if_match: Match = "",
     idempotency_key: Key = "",
 ) -> Card:
-    """Decide a call: exactly the one whose digest is in If-Match, once. Takes a reviewer's token."""
+    """Decide a call: exactly the one whose digest is in If-Match, once. Takes a reviewer's token.
+
+    An edit answers with the call that it makes, which waits for a decision of its own: see ``Location`` and ``ETag``.
+    """
+    foreign = isinstance(body, Decisions)  # from a UI that was shown inert text
+    body = body.decisions[0] if isinstance(body, Decisions) else body
     reviewer = caller.must_decide()
     digest = digest_of(if_match)
     request: JSON = [name, digest, body.model_dump(mode="json")]
@@ -171,7 +177,7 @@ def decide(  # each is a part of the request
         response.headers["Idempotency-Replayed"] = "true"
         return full_card(server, current(server.gateway.queue, name))
     try:
-        row = _decided(server, reviewer, name, digest, body)
+        row = _decided(server, reviewer, name, digest, body, foreign=foreign)
     except ApprovalError as error:
         raise refused(error) from error
     response.headers["ETag"] = f'"{row.digest}"'
@@ -198,12 +204,12 @@ def full_card(server: RunServer, row: Proposal) -> Card:
     return card(row, talk=read_talk(server.gateway.queue, row), lineage=lineage(server.gateway.queue, row))
 
 
-def _decided(server: RunServer, reviewer: Reviewer, name: str, digest: str, body: Answer) -> Proposal:
+def _decided(server: RunServer, reviewer: Reviewer, name: str, digest: str, body: Answer, *, foreign: bool) -> Proposal:
     queue = server.gateway.queue
     if body.type == "approve":
         return queue.approve(name, reviewer, digest, endorse=body.endorse, note=body.message, channel="rest")
     if body.type == "edit":
-        args = _edited(queue.get(name), body)
+        args = _edited(queue.get(name), body, foreign=foreign)
         return edit(queue, name, reviewer, digest, args, deciding(server.gateway.services))
     require_digest(queue.get(name), digest)
     if body.type == "respond":
@@ -211,7 +217,7 @@ def _decided(server: RunServer, reviewer: Reviewer, name: str, digest: str, body
     return queue.reject(name, reviewer, body.code, body.message, channel="rest")
 
 
-def _edited(row: Proposal, body: Answer) -> dict[str, Any]:
+def _edited(row: Proposal, body: Answer, *, foreign: bool) -> dict[str, Any]:
     """Return the arguments of an edit; it is of the same tool, under the name that the call was shown with."""
     action = body.edited_action
     if action is None:
@@ -219,7 +225,7 @@ def _edited(row: Proposal, body: Answer) -> dict[str, Any]:
     full = f"{row.server}/{row.tool}" if row.server else row.tool
     if action.name not in {full, row.tool, inert(full)}:
         raise Problem(422, "other_tool", "an edit cannot change the tool", "reject this call; another one is proposed")
-    return action.args
+    return exact(row.args(), action.args) if foreign else action.args
 
 
 def _cursor(row: Proposal) -> str:

@@ -2,8 +2,9 @@
 
 1. One interrupt for each call that waits: ``action_requests`` and ``review_configs`` with one entry each, so that no
 answer can be matched to another call by its position. 2. Everything is read from the store, never from a checkpoint.
-3. What a UI resumes with only wakes the run: it decides nothing, whatever it says. A decision is made with a reviewer's
-credential and the digest: ``POST /approvals/{id}/decision`` takes the same words.
+3. What a UI resumes with only wakes the run: it decides nothing, whatever it says. Where a reviewer has asked something
+about a call, a ``respond`` in it is kept as the answer. A decision is made with a reviewer's credential and the digest:
+``POST /approvals/{id}/decision`` takes the same words.
 
 Names of the payload: ``langchain.agents.middleware.human_in_the_loop`` of LangChain 1.5 (``HITLRequest``,
 ``ActionRequest``, ``ReviewConfig``, ``HITLResponse``).
@@ -14,22 +15,27 @@ left out without saying so; the exact bytes are in ``GET /approvals/{id}``.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.inert import inert
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.remarks import answer, read_talk, unanswered
 from checkvalve.approvals.risk import tier_of
 from checkvalve.filters.strictjson import JSON
+from checkvalve.gateway.heard import answer_in
 from checkvalve.gateway.http_access import PROBLEMS, Looker, Runner, Server, Thread
+from checkvalve.gateway.http_runs import RunServer
+from checkvalve.gateway.http_tokens import Client
+from checkvalve.gateway.shown_edits import MAX_VALUE
 
-ALLOWED: Final = ("approve", "reject")
-"""What a reviewer can answer; a changed call is another call, with a question of its own."""
-MAX_VALUE: Final = 3_000
-"""Bytes of a value that are shown, from both ends."""
+ALLOWED: Final = ("approve", "edit", "reject", "respond")
+"""What a reviewer can answer; an edited call is another call, with a question of its own."""
 _DEPTH: Final = 32
 router: Final = APIRouter(tags=["langchain"])
 
@@ -70,7 +76,7 @@ class Interrupt(_View):
 
 
 class Resume(BaseModel):
-    """What a UI sends. Nothing of it is looked at: it wakes the run."""
+    """What a UI sends. It wakes the run; nothing of it is looked at but an answer to what a reviewer asked."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -81,6 +87,7 @@ class Woken(_View):
     woken: bool
     decided: bool = False
     waiting: list[str] = Field(description="calls that still wait for a person")
+    answered: list[str] = Field(description="calls about which a reviewer's question was answered by this")
     remedy: str = ""
 
 
@@ -93,13 +100,28 @@ def interrupts(thread: Thread, server: Server, client: Looker) -> list[Interrupt
 
 
 @router.post("/threads/{thread}/resume", status_code=202, responses=PROBLEMS)
-def resume(thread: Thread, _: Resume, server: Server, client: Runner) -> Woken:
-    """Wake a run. Answers in the body decide nothing."""
+def resume(thread: Thread, body: Resume, server: Server, client: Runner) -> Woken:
+    """Wake a run. Answers in the body decide nothing; a ``respond`` answers what a reviewer asked, if one did."""
     server.own(thread, client)
-    waiting = [row.id for row in server.gateway.queue.list([State.PENDING], thread=thread)]
+    rows = server.gateway.queue.list([State.PENDING], thread=thread)
+    waiting, answered = [row.id for row in rows], _heard(server, client, rows, body.model_extra or {})
     server.go_on(thread, client)
     remedy = "a reviewer decides: POST /approvals/{id}/decision with If-Match" if waiting else ""
-    return Woken(woken=True, waiting=waiting, remedy=remedy)
+    return Woken(woken=True, waiting=waiting, answered=answered, remedy=remedy)
+
+
+def _heard(server: RunServer, client: Client, rows: list[Proposal], body: dict[str, Any]) -> list[str]:
+    """Keep what the body answers: under the id of a call, or where one question is open in the run, that one."""
+    queue = server.gateway.queue
+    asked = [row for row in rows if unanswered(read_talk(queue, row)) is not None]
+    found = []
+    for row in asked:
+        said = answer_in(body.get(row.id), row.id) or (answer_in(body, row.id) if len(asked) == 1 else "")
+        with suppress(QueueError):  # it is no text, or was decided meanwhile: then nothing is answered
+            if said:
+                answer(queue, row.id, said, means="client", name=client.name)
+                found.append(row.id)
+    return found
 
 
 def interrupt_of(row: Proposal) -> Interrupt:

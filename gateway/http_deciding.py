@@ -1,0 +1,138 @@
+"""What requests that answer a call have in common: which call, which digest, sent once; and how a no is told.
+
+Guarantees: of a call that a caller may not see it is not even said that it exists; the same request again, under its
+``Idempotency-Key``, does nothing a second time, as the log tells; the queue's own words hold no content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, TypeAlias
+
+from fastapi import Header, Path
+
+from checkvalve.approvals.audit import read_events
+from checkvalve.approvals.errors import (
+    ApprovalError,
+    BudgetError,
+    ConflictError,
+    CredentialError,
+    DigestError,
+    EditRefusedError,
+    NotAllowedError,
+    NoteNeededError,
+    NotFoundError,
+    QueueError,
+    StepUpError,
+)
+from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.request_keys import remember
+from checkvalve.approvals.tablecheck import body_of
+from checkvalve.filters.strictjson import JSON
+from checkvalve.gateway.http_access import PROBLEMS
+from checkvalve.gateway.http_callers import Caller
+from checkvalve.gateway.http_problems import Problem, problem_schema
+from checkvalve.gateway.http_runs import RunServer
+
+Name: TypeAlias = Annotated[str, Path(pattern=r"^[0-9a-f-]{36}$", description="the id of the call")]
+Match: TypeAlias = Annotated[str, Header(max_length=200, description='the ETag of the call: `"sha256:..."`')]
+Key: TypeAlias = Annotated[
+    str, Header(max_length=200, description="drawn by the sender; the same request again is harmless")
+]
+DECIDING: Final[dict[int | str, dict[str, Any]]] = {
+    **PROBLEMS,
+    **{code: problem_schema() for code in (410, 412, 428, 429)},
+}
+_ETAG: Final = re.compile(r'"?(?:sha256:)?([0-9a-f]{64})"?')
+_KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
+_STORE: Final = ("store_failed", "the store cannot be used now", "try again later")
+
+
+def own_call(server: RunServer, caller: Caller, name: str) -> Proposal:
+    """Return a call that the caller may see; of others it is not even said that they exist."""
+    try:
+        row = server.gateway.queue.get(name)
+    except NotFoundError:
+        row = None
+    if row is None or not caller.sees(row):
+        raise Problem(404, "no_such_approval", "there is no such call of yours", "list them: GET /approvals")
+    return row
+
+
+def digest_of(if_match: str) -> str:
+    """Return the digest in ``If-Match``, 64 hexadecimal digits.
+
+    Raises:
+        Problem: there is none.
+    """
+    if not if_match:
+        raise Problem(428, "digest_needed", "a decision names the call by its digest", "send If-Match with the ETag")
+    found = _ETAG.fullmatch(if_match.strip().casefold())
+    if found is None:
+        raise Problem(400, "bad_digest", "If-Match is no digest of a call", 'send the whole ETag: "sha256:..."')
+    return found[1]
+
+
+def require_digest(row: Proposal, digest: str) -> None:
+    """Make sure that a request is about the call that was looked at.
+
+    Raises:
+        DigestError: it is another one.
+    """
+    if row.digest != f"sha256:{digest}":
+        raise DigestError("this is not the digest of the stored call", remedy="look at the call again")
+
+
+def was_done(
+    server: RunServer, who: str, key: str, request: JSON, name: str, made: Callable[[str, Mapping[str, Any]], bool]
+) -> bool:
+    """Say whether this very request was done before.
+
+    ``made`` says of the kind and the body of an event of the call ``name`` whether it is what the request makes.
+
+    Raises:
+        Problem: the key is not usable, or came with another request.
+    """
+    if not key:
+        return False
+    if not _KEY.fullmatch(key):
+        raise Problem(400, "bad_key", "the Idempotency-Key is not usable", "send up to 200 printable characters")
+    known = remember(server.gateway.store, who, key, request, now=server.gateway.queue.clock())
+    if known == "other":
+        raise Problem(422, "key_reused", "this Idempotency-Key came with another request", "draw a new key")
+    if known == "new":
+        return False
+    with server.gateway.store.read() as connection:
+        events = list(read_events(connection, subject=name))
+    return any(made(event.kind, body_of(event.body)) for event in events)
+
+
+def refused(error: ApprovalError) -> Problem:
+    """Return the problem for an answer that was refused; the queue's own words hold no content."""
+    match error:
+        case NotFoundError():
+            return Problem(404, "no_such_approval", "there is no such call", "list them: GET /approvals")
+        case ConflictError() if " is expired " in error.message or " is lapsed " in error.message:
+            return Problem(410, "expired", error.message, error.remedy)
+        case QueueError() | CredentialError():
+            status, code = next((s, c) for kind, s, c in _CODES if isinstance(error, kind))
+            return Problem(status, code, error.message, error.remedy)
+        case _:
+            return Problem(503, *_STORE)
+
+
+_CODES: Final[tuple[tuple[type[ApprovalError], int, str], ...]] = (
+    (NotAllowedError, 403, "not_allowed"),
+    (StepUpError, 403, "step_up_needed"),
+    (CredentialError, 403, "credential"),
+    (BudgetError, 429, "budget_used_up"),
+    (DigestError, 412, "other_digest"),
+    (NoteNeededError, 422, "note_needed"),
+    (EditRefusedError, 422, "edit_refused"),
+    (ConflictError, 409, "decided"),
+    (QueueError, 422, "refused"),
+)
+
+
+__all__ = ["DECIDING", "Key", "Match", "Name", "digest_of", "own_call", "refused", "require_digest", "was_done"]
