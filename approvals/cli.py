@@ -28,6 +28,7 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.report_command import add_report
 from checkvalve.approvals.reviewer_command import reviewer_app
+from checkvalve.approvals.rules_command import rules_app
 from checkvalve.approvals.standing_command import standing_app
 from checkvalve.approvals.step_terminal import step_up_if_needed
 from checkvalve.approvals.terminal import (
@@ -71,6 +72,7 @@ def approvals_app(
     app.add_typer(standing_app(open_queue), name="standing")
     add_emergency(app, open_queue, lambda queue, proposal: _show(queue, proposal, unpack, full=False))
     app.add_typer(delegate_app(open_queue), name="delegate")
+    app.add_typer(rules_app(open_queue), name="rules")
     app.add_typer(reviewer_app(open_queue, make_queue or open_queue), name="reviewer")
     return app
 

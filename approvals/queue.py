@@ -217,6 +217,11 @@ class Queue(Granting):
             return deciding.standing(connection, proposal, single_user=self._single_user)
 
     @property
+    def seconds(self) -> tuple[int, int]:
+        """The time to decide and the time to run that count where no review rule says more, in seconds."""
+        return self._intake.decide_within // 1_000_000, self._execute_within // 1_000_000
+
+    @property
     def bench(self) -> deciding.Bench:
         """What deciding depends on beside the question."""
         return deciding.Bench(self.reviewers, self._single_user, self.budget, self._execute_within, self._endorsed_for)

@@ -155,6 +155,15 @@ class Reviewers:
             raise QueueError("there is no such reviewer", remedy="list them: checkvalve approvals reviewer list")
         return found
 
+    def account(self, name: str) -> Account:
+        """Return an account with its roles.
+
+        Raises:
+            QueueError: there is none of this name.
+        """
+        with self._store.read() as connection:
+            return account_of(connection, self._named(connection, name).name)
+
     def accounts(self) -> Accounts:
         """Return everybody who ever was a reviewer, with roles and whose account it is."""
         with self._store.read() as connection:

@@ -18,6 +18,7 @@ from checkvalve.approvals.facts import PROFILES
 from checkvalve.approvals.manifest import load_manifest, manifest_digest
 from checkvalve.approvals.policy import Policy, load_policy
 from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.review_rules import load_review_rules
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.filters.outbound.rules import OutboundRules
@@ -108,6 +109,7 @@ def open_queue(settings: Settings, *, create: bool = True) -> Queue:
     """Open the store and return its queue: all that a reviewer's commands need."""
     if not settings.database_url:
         raise SettingsError("no database_url is set", "use load_settings(), which knows the default, or set it")
+    rules = load_review_rules(settings.review_rules)  # before anything is opened: a mistake in it changes nothing
     queue = Queue(
         Store.open(settings.database_url, create=create),
         decide_within=timedelta(seconds=settings.decide_within),
@@ -116,6 +118,7 @@ def open_queue(settings: Settings, *, create: bool = True) -> Queue:
         single_user=settings.single_user,
         tenant=settings.tenant,
         budget=settings.review_budget,
+        rules=rules,
         glass=Glass(enabled=settings.break_glass, max_open=settings.break_glass_open),
     )
     queue.standing_rules.mode = settings.standing_rules

@@ -99,6 +99,7 @@ def own_files(settings: Settings, file: Path | None) -> dict[str, Path]:
         "settings file": file,
         "manifest": settings.manifest,
         "policy": settings.policy,
+        "file of review rules": settings.review_rules,
         "database": database,
         "runs": checkpoints or (database and database.with_name("runs.db")),
         "file of API tokens": settings.api_tokens or (database and database.with_name("api-tokens.json")),

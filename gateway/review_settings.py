@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import Field, field_validator
 
 from checkvalve.gateway.escalation_settings import EscalationSettings
 
+REVIEW_PATHS: Final = frozenset({"review_rules"})
+"""Settings of this module that are paths."""
 _ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]{1,255}")
 
 
 class ReviewSettings(EscalationSettings):
     """The settings of the pages that people decide on."""
 
+    review_rules: Path | None = Field(
+        None, description="a YAML file: who has to say yes to what, within which time; default: one approver"
+    )
     review_pages: bool = Field(True, description="`checkvalve serve` also serves the review pages, under /review")
     review_origin: str = Field(
         "", description="the address at which people reach them, such as https://gate.example; default: this machine's"

@@ -22,6 +22,7 @@ from checkvalve.gateway.http_tokens import SCOPES, ApiTokens
 from checkvalve.gateway.ladder_keeper import LadderKeeper
 from checkvalve.gateway.logs import get_logger, printable
 from checkvalve.gateway.places import tokens_file
+from checkvalve.gateway.rules_said import say_rules
 from checkvalve.gateway.settings import LoadedSettings, Settings, refuse_reviewer_token
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -94,6 +95,7 @@ def serve(found: LoadedSettings, tokens: ApiTokens) -> None:
         build(found.settings, settings_file=found.file) as gateway,
         open_pipeline(gateway) as pipeline,
     ):
+        say_rules(gateway.queue)
         app: Any = create_app(gateway, pipeline, tokens)
         if found.settings.review_pages:
             point = UndoPoint(Undoing(gateway.services), pipeline.tools)
@@ -120,6 +122,7 @@ def serve_pages(found: LoadedSettings) -> None:
     refuse_reviewer_token()
     with _listening(found.settings) as listener:
         queue = open_queue(found.settings)
+        say_rules(queue)
         ladder = LadderKeeper(queue)
         ladder.start()
         try:

@@ -24,7 +24,7 @@ from checkvalve.gateway.audit_settings import AUDIT_PATHS
 from checkvalve.gateway.channel_settings import CHANNEL_PATHS
 from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.places import MODEL_FILE, TOOLS_FILE, refuse_agent_folder
-from checkvalve.gateway.review_settings import ReviewSettings
+from checkvalve.gateway.review_settings import REVIEW_PATHS, ReviewSettings
 from checkvalve.gateway.settings_problems import remedy, said
 
 PREFIX: Final = "CHECKVALVE_"
@@ -34,7 +34,7 @@ RESERVED: Final = frozenset({CONFIG_VARIABLE, REVIEWER_VARIABLE})
 """Variables that are not settings: where the file is, and the credential of a reviewer, which no object may hold."""
 
 _PLACES: Final = frozenset({"manifest", "policy", "agent_workdir", "api_tokens", "sandbox_work", "outbound_values"})
-_PATHS: Final = _PLACES | AUDIT_PATHS | CHANNEL_PATHS
+_PATHS: Final = _PLACES | AUDIT_PATHS | CHANNEL_PATHS | REVIEW_PATHS
 _URLS: Final = frozenset({"database_url", "checkpoint_url"})
 
 MAX_FILE_BYTES: Final = 262_144  # a settings file is a page; anything larger is a mistake or an attack
