@@ -104,7 +104,7 @@ class AfterLooks:
         with self._store.write() as connection:
             now = self._clock()
             self._people.require(connection, reviewer)
-            found = next((one for one in entries(connection, everything=True) if one.proposal_id == proposal_id), None)
+            found = find(connection, proposal_id)
             if found is None:
                 raise NotFoundError("no glass was broken for this call", remedy="checkvalve approvals afterlook list")
             require_recorded(connection, proposal_id)
@@ -154,6 +154,12 @@ def entries(connection: sa.Connection, *, everything: bool = False) -> Found:
     return [AfterLook(**item) for item in connection.execute(chosen).mappings().all()]
 
 
+def find(connection: sa.Connection, proposal_id: str) -> AfterLook | None:
+    """Return the after-look of a call, None where no glass was broken for it."""
+    row = connection.execute(sa.select(afterlooks).where(_row.proposal_id == proposal_id)).mappings().one_or_none()
+    return None if row is None else AfterLook(**row)
+
+
 def words(text: str, what: str, least: int, most: int) -> str:
     """Return ``text`` on one line, if somebody has said something with it.
 
@@ -168,6 +174,6 @@ def words(text: str, what: str, least: int, most: int) -> str:
 
 
 __all__ = [
-    "LOOKERS", "MAX_FINDING", "MIN_FINDING", "AfterLook", "AfterLooks", "Glass", "count_open", "entries", "open_for",
-    "words",
+    "LOOKERS", "MAX_FINDING", "MIN_FINDING", "AfterLook", "AfterLooks", "Glass", "count_open", "entries", "find",
+    "open_for", "words",
 ]  # fmt: skip

@@ -22,6 +22,7 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.web_card import view
 from checkvalve.gateway.web_desk import HOME, Looking, Visit
+from checkvalve.gateway.web_glass_view import glass_view
 from checkvalve.gateway.web_text import Shown, hex_lines, line, shown
 from checkvalve.gateway.web_undo_view import undo_view
 from checkvalve.gateway.web_views import CardView
@@ -91,6 +92,7 @@ def show_card(visit: Visit, proposal: Proposal, *, notice: str = "", status: int
         single_user=visit.desk.single_user,
         shown_seal=shown_seal(visit, proposal, now_ms(visit)),
         undo=undo_view(visit.desk.undo, proposal),
+        glass=glass_view(visit, proposal),
         equal=len(pages_data.equal_to(store, proposal)) if pending else 1,
         flood=visit.desk.queue.flood(proposal.thread),
         next_item=following[0].id if following else "",

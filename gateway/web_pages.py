@@ -36,6 +36,8 @@ from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import (
     web_account,
     web_answers,
+    web_delegations,
+    web_glass,
     web_item,
     web_links,
     web_lists,
@@ -56,6 +58,8 @@ from checkvalve.gateway.web_security import Shield, hosts_of
 _ROUTERS: Final[tuple[APIRouter, ...]] = (
     web_account.router,
     web_answers.router,
+    web_delegations.router,
+    web_glass.router,
     web_item.router,
     web_links.router,
     web_lists.router,

@@ -16,7 +16,7 @@ from checkvalve.approvals import challenges, plans, stepup
 from checkvalve.approvals.errors import CredentialError, StepUpError
 from checkvalve.approvals.proofs import Proof
 from checkvalve.approvals.records import Proposal
-from checkvalve.approvals.stepup import Item, StepUp
+from checkvalve.approvals.stepup import Decision, Item, StepUp
 from checkvalve.gateway.web_account import address_of, own
 from checkvalve.gateway.web_desk import DEVICE_COOKIE, HOME, Looking, Posted, Sent, Stop, Visit, back, link
 from checkvalve.gateway.web_door import TOKEN, TooManyTriesError
@@ -25,6 +25,8 @@ from checkvalve.gateway.web_text import line
 MAX_SECRET: Final = 300
 """Characters of a password or token that are looked at."""
 T = TypeVar("T")
+_ANSWERS: Final[dict[Decision, str]] = {"approve": "yes", "break_glass": "glass"}
+"""The last part of the address that an answer is sent to."""
 _CARRIED: Final = ("shown", "digest", "note", "scope", "code")
 router: Final = APIRouter()
 
@@ -95,46 +97,50 @@ def _secret(request: Request, sent: Posted, check: Callable[[str], T]) -> T:
     try:
         return desk.door.counted(name, secret, lambda: check(secret), **place)
     except TooManyTriesError as error:
-        raise Stop(429, error.code, back=sent.visit.path.removesuffix("/yes")) from None
+        raise Stop(429, error.code, back=sent.visit.path.removesuffix("/yes").removesuffix("/glass")) from None
 
 
-def step_up_of(request: Request, sent: Posted, proposal: Proposal) -> StepUp | Response | None:
+def step_up_of(
+    request: Request, sent: Posted, proposal: Proposal, decision: Decision = "approve"
+) -> StepUp | Response | None:
     """Return the proof that came with a yes; None where the plan takes none; else the page that asks for it.
 
-    1. The plan of the question says whether a proof is taken. 2. Without one, the page asks, and carries the answer
-    along. 3. What was given is checked for exactly this call, digest and decision; else the page asks again.
+    1. The plan of the question says whether a yes takes a proof; breaking the glass always does. 2. Without one, the
+    page asks, and carries the answer along. 3. What was given is checked for exactly this call, digest and decision;
+    else the page asks again.
     """
     visit = sent.visit
     with visit.desk.queue.store.read() as connection:
-        if not plans.read(connection, proposal.id).step_up:  # 1.
+        if decision == "approve" and not plans.read(connection, proposal.id).step_up:  # 1.
             return None
     response, nonce = sent.get("response"), sent.get("nonce")
     if not response and not sent.get("secret"):  # 2.
-        return _ask(sent, proposal)
+        return _ask(sent, Item.of(proposal, decision), proposal.tool)
     try:  # 3.
-        return _checked(request, sent, proposal, response, nonce)
+        return _checked(request, sent, Item.of(proposal, decision), response, nonce)
     except (CredentialError, StepUpError):
-        return _ask(sent, proposal, status=401)
+        return _ask(sent, Item.of(proposal, decision), proposal.tool, status=401)
 
 
-def _checked(request: Request, sent: Posted, proposal: Proposal, response: str, nonce: str) -> StepUp:
-    visit, door, item = sent.visit, sent.visit.desk.door, Item.of(proposal)
+def _checked(request: Request, sent: Posted, item: Item, response: str, nonce: str) -> StepUp:
+    visit, door = sent.visit, sent.visit.desk.door
     if response:
-        if door.site is None or not visit.session.is_sealed(sent.get("nonce_seal"), "prove", proposal.id, nonce):
-            raise Stop(403, "seal", back=link(f"/items/{proposal.id}"))
+        if door.site is None or not visit.session.is_sealed(sent.get("nonce_seal"), "prove", item.proposal_id, nonce):
+            raise Stop(403, "seal", back=link(f"/items/{item.proposal_id}"))
         return stepup.with_passkey(door.checks, door.site, visit.reviewer, item, nonce=nonce, response=response)
     return _secret(request, sent, lambda secret: stepup.with_secret(door.checks, visit.reviewer, item, secret))
 
 
-def _ask(sent: Posted, proposal: Proposal, status: int = 200) -> Response:
+def _ask(sent: Posted, item: Item, tool: str, status: int = 200) -> Response:
     visit = sent.visit
-    asked = _asked(visit, "", proposal.id, Item.of(proposal))
+    asked = _asked(visit, "", item.proposal_id, item)
     return visit.page(
         "stepup.html",
         status,
-        item=proposal.id,
-        tool=line(proposal.tool),
-        digest=proposal.digest.removeprefix("sha256:"),
+        item=item.proposal_id,
+        answer=_ANSWERS[item.decision],
+        tool=line(tool),
+        digest=item.digest.removeprefix("sha256:"),
         carried=[(name, sent.get(name)) for name in _CARRIED],
         failed=status != 200,  # noqa: PLR2004  # HTTP's
         site=visit.desk.door.site,

@@ -17,6 +17,7 @@ from checkvalve.approvals.pages_data import PAGE
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.gateway.web_card import view
 from checkvalve.gateway.web_desk import Looking, Stop, Visit
+from checkvalve.gateway.web_glass_view import urgent_view
 from checkvalve.gateway.web_item import Id, card_of, now_ms, own_call, shown_seal
 from checkvalve.gateway.web_text import line, shown
 from checkvalve.gateway.web_views import CardView
@@ -44,6 +45,7 @@ def queue(visit: Looking, page: PageNumber = 0, done: str = "") -> Response:
         last=(page + 1) * PAGE >= load.open,
         first_number=page * PAGE + 1,
         mark=pages_data.mark(store),
+        urgent=urgent_view(visit),
         now=now,
         when=to_the_second,
         notice=done,
