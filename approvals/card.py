@@ -55,10 +55,12 @@ def card(  # each is a part of the card
     events: Sequence[Event] = (),
     full: bool = False,
     unpack: Callable[[JSON], str] = as_text,
+    around: Iterable[RenderableType] = (),
 ) -> RenderableType:
     """Return the whole card: what, why, arguments with their origins, who and when, and what happened so far.
 
-    ``unpack`` gives the text of a stored result, for a surface that keeps results in a form of its own.
+    ``around`` is what an edit changed and what was said about the call, as ``changed_lines`` gives it; ``unpack`` gives
+    the text of a stored result, for a surface that keeps results in a form of its own.
     """
     parts: list[RenderableType] = []
     if proposal.mode == OBSERVE:
@@ -67,7 +69,7 @@ def card(  # each is a part of the card
         )
     if proposal.self_approved:
         parts.append(Text("SELF-APPROVED: the person who asked for this call also approved it", style=_LOUD))
-    parts += [_facts(proposal, grant), Text("Arguments", style="bold"), *_arguments(proposal, full=full)]
+    parts += [_facts(proposal, grant), Text("Arguments", style="bold"), *_arguments(proposal, full=full), *around]
     if proposal.endorsable and proposal.state is State.PENDING:
         parts += [Text("A yes also accepts, for the rest of this task", style="bold"), *_offers(proposal, full=full)]
     if (offer := proposal.decision.get("mandate")) is not None and proposal.state is State.PENDING:

@@ -14,10 +14,13 @@ import typer
 from rich.text import Text
 
 from checkvalve.approvals import audit
+from checkvalve.approvals.answer_command import NOTHING, Others, add_answers
 from checkvalve.approvals.attention import note_shown
 from checkvalve.approvals.card import as_text, card, digest_hex
+from checkvalve.approvals.changed_lines import edit_lines, talk_lines
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.delegate_command import delegate_app
+from checkvalve.approvals.edits import edited, lineage
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.flood import MAX_MORE
 from checkvalve.approvals.glass_command import add_emergency, say_urgent
@@ -25,6 +28,7 @@ from checkvalve.approvals.matching import MIN_DIGEST, match_digest
 from checkvalve.approvals.moves import OBSERVE, conflict
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.remarks import read_talk
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.report_command import add_report
 from checkvalve.approvals.reviewer_command import reviewer_app
@@ -58,15 +62,17 @@ def approvals_app(
     make_queue: Callable[[], Queue] | None = None,
     *,
     unpack: Callable[[JSON], str] = as_text,
+    others: Others = NOTHING,
 ) -> typer.Typer:
     """Return the commands over the queue that ``open_queue`` opens; they close it again.
 
     ``make_queue`` opens it too, and creates it where it is missing: for the first reviewer.
-    ``unpack`` gives the text of a stored result.
+    ``unpack`` gives the text of a stored result; ``others`` are for editing, and for the tokens of programs.
     """
     app = typer.Typer(help="See and decide the calls that wait for a person.", no_args_is_help=True)
     _add_looking(app, open_queue, unpack)
     _add_deciding(app, open_queue, unpack)
+    add_answers(app, open_queue, others)
     _add_going_on(app, open_queue)
     add_report(app, open_queue)
     app.add_typer(standing_app(open_queue), name="standing")
@@ -235,4 +241,9 @@ def _show(queue: Queue, proposal: Proposal, unpack: Callable[[JSON], str], *, fu
         events = list(audit.read_events(connection, subject=proposal.id))
     outcome = Executor(queue).look(proposal.id)
     grant = queue.grant(proposal.id)
-    console().print(card(proposal, outcome=outcome, grant=grant, events=events, full=full, unpack=unpack))
+    before, after = lineage(queue, proposal)
+    around = [*edit_lines(before, after, edited(before, proposal) if before else ())]
+    around += talk_lines(read_talk(queue, proposal))
+    console().print(
+        card(proposal, outcome=outcome, grant=grant, events=events, full=full, unpack=unpack, around=around)
+    )

@@ -85,20 +85,25 @@ def ask(question: str, *, instead: str, hide: bool = False) -> str:
 
 def prove(context: typer.Context, queue: Queue, token: str | None, file: Path | None) -> Reviewer:
     """Return the reviewer whose credential was given; without one there is no decision."""
+    need_reviewer(queue)
+    return queue.reviewers.authenticate(given_token(context, token, file, "Your reviewer token"))
+
+
+def given_token(context: typer.Context, token: str | None, file: Path | None, question: str) -> str:
+    """Return the token that was given in a file, in the environment or at the terminal, and nowhere else."""
     source = context.get_parameter_source("token")
     if token is not None and source is not None and source.name == "COMMANDLINE":
         stop("no decision: a token on the command line can be read by every process; use --token-file", NO_DECISION)
-    need_reviewer(queue)
     if file is not None:
         try:
             token = file.read_text(encoding="utf-8")
         except (OSError, UnicodeError) as error:
             stop(f"no decision: the token file cannot be read ({type(error).__name__})", NO_DECISION)
     if not token:
-        token = ask("Your reviewer token", instead=f"give --token-file FILE or set {TOKEN_VARIABLE}", hide=True)
+        token = ask(question, instead=f"give --token-file FILE or set {TOKEN_VARIABLE}", hide=True)
     if not token:
         stop("no decision: no credential was given", NO_DECISION)
-    return queue.reviewers.authenticate(token)
+    return token
 
 
 def need_reviewer(queue: Queue) -> None:

@@ -163,7 +163,7 @@ def build(
         executor=Executor(queue, on_step=on_step),
         content=SqlContentStore(queue.store),
         manifest_digest=manifest_digest(manifest),
-        protected=_own_paths(settings, settings_file),
+        protected=own_paths(settings, settings_file),
         settings_file=settings_file,
         inbound=inbound_of(settings),
         outbound=outbound_rules(settings),
@@ -189,7 +189,7 @@ def open_gateway(config: Path | None = None) -> Gateway:
     return build(loaded.settings, settings_file=loaded.file)
 
 
-def _own_paths(settings: Settings, settings_file: Path | None) -> tuple[str, ...]:
+def own_paths(settings: Settings, settings_file: Path | None) -> tuple[str, ...]:
     """Return what no tool may touch: every file this gateway reads its rules from or keeps its records in."""
     files = own_files(settings, settings_file)
     databases = [files[name] for name in ("database", "runs") if name in files]

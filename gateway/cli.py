@@ -17,8 +17,10 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
+from checkvalve.approvals.answer_command import Others
 from checkvalve.approvals.audit_command import audit_app
 from checkvalve.approvals.cli import approvals_app
+from checkvalve.approvals.edits import Decide
 from checkvalve.approvals.endorsement_command import endorsements_app
 from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.mandate_command import mandates_app
@@ -32,11 +34,14 @@ from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import decide_command, policykit_command, run_command, serve_command
 from checkvalve.gateway.app import open_queue
 from checkvalve.gateway.channels_command import channels_app
-from checkvalve.gateway.errors import GatewayError
+from checkvalve.gateway.errors import GatewayError, TokenError
+from checkvalve.gateway.http_tokens import ApiTokens
 from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.logs import configure_logs, get_logger, printable
+from checkvalve.gateway.places import tokens_file
 from checkvalve.gateway.sandbox_command import sandbox_app
 from checkvalve.gateway.settings import LoadedSettings, load_settings, shown
+from checkvalve.gateway.undo_command import undo_app
 from checkvalve.gateway.witness_command import witness_app
 from checkvalve.graphs.errors import GraphError
 
@@ -156,6 +161,25 @@ def _result_text(value: JSON) -> str:
     return result_text(value)
 
 
+def _decide(queue: Queue) -> Decide:
+    from checkvalve.gateway.redeciding import deciding_by  # noqa: PLC0415  # slow to load, and few commands need it
+
+    loaded = _loaded()
+    return deciding_by(loaded.settings, loaded.file)(queue)
+
+
+def _client(token: str) -> str:
+    """Return in whose name an API token acts.
+
+    Raises:
+        TokenError: it is nobody's.
+    """
+    client = ApiTokens(tokens_file(_loaded().settings)).authenticate(token)
+    if "run" not in client.scopes:
+        raise TokenError("this token lacks the scope run", "use a token that has it")
+    return client.name
+
+
 def _plugins() -> dict[str, importlib.metadata.EntryPoint]:
     return {point.name: point for point in importlib.metadata.entry_points(group=ENTRY_POINTS)}
 
@@ -214,9 +238,10 @@ def run(command: Callable[[], object]) -> int:
     return 0
 
 
-app.add_typer(approvals_app(_existing, _queue, unpack=_result_text), name="approvals")
+app.add_typer(approvals_app(_existing, _queue, unpack=_result_text, others=Others(_decide, _client)), name="approvals")
 app.add_typer(mandates_app(_existing), name="mandates")
 app.add_typer(endorsements_app(_existing), name="endorsements")
+app.add_typer(undo_app(_loaded, _existing), name="undo")
 app.add_typer(audit_app(_store, lambda: log_place(_loaded().settings)), name="audit")
 app.add_typer(witness_app(), name="witness")
 decide_command.register(app)

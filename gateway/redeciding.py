@@ -1,0 +1,77 @@
+"""Deciding edited calls where reviewers are: in the terminal and on the pages, beside agents that run elsewhere.
+
+Manifest, policy and filters are loaded from the same settings as a gateway's, when the first edit needs them. Where
+they cannot be, or are not those that a call was decided by, an edit is refused and the question stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import TypeAlias
+
+from checkvalve.approvals.content import SqlContentStore
+from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.edits import Decide
+from checkvalve.approvals.errors import EditRefusedError
+from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.manifest import load_manifest
+from checkvalve.approvals.policy import load_policy
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.records import Proposal
+from checkvalve.filters.strictjson import JSON
+from checkvalve.gateway.app import own_paths
+from checkvalve.gateway.inbound import inbound_of
+from checkvalve.gateway.outbound import outbound_rules
+from checkvalve.gateway.settings import Settings
+from checkvalve.graphs.edited import deciding
+from checkvalve.graphs.services import Services
+
+Deciding: TypeAlias = Callable[[Queue], Decide]
+"""Gives, for a queue, what decides edited calls."""
+
+
+def deciding_by(settings: Settings, settings_file: Path | None = None) -> Deciding:
+    """Return what decides edited calls by these settings; nothing is loaded before it is needed."""
+    lock, known = Lock(), dict[int, Decide]()
+
+    def for_queue(queue: Queue) -> Decide:
+        def decide(old: Proposal, args: Mapping[str, JSON]) -> Decision:
+            with lock:
+                if id(queue) not in known:
+                    known[id(queue)] = deciding(_services(queue, settings, settings_file))
+            return known[id(queue)](old, args)
+
+        return decide
+
+    return for_queue
+
+
+def _services(queue: Queue, settings: Settings, settings_file: Path | None) -> Services:
+    """Return the parts that deciding needs, and nothing that runs or signs.
+
+    Raises:
+        EditRefusedError: no manifest is named.
+        ApprovalError, GatewayError: a file of rules cannot be used.
+    """
+    if settings.manifest is None:
+        raise EditRefusedError(
+            "an edit is decided by the rules of the agent's gateway, and no manifest is set here",
+            remedy="use the settings file of that gateway",
+        )
+    return Services(
+        manifest=load_manifest(settings.manifest),
+        policy=load_policy(settings.policy),
+        queue=queue,
+        executor=Executor(queue),
+        content=SqlContentStore(queue.store),
+        profile=settings.profile,
+        protected=own_paths(settings, settings_file),
+        sandbox=settings.sandbox != "off",
+        inbound=inbound_of(settings),
+        outbound=outbound_rules(settings),
+    )
+
+
+__all__ = ["Deciding", "deciding_by"]
