@@ -31,6 +31,7 @@ from checkvalve.filters.aiming import (
     shape,
 )
 from checkvalve.filters.asking import asking_clauses, asks_for, gives_back
+from checkvalve.filters.beside import is_spoken_of
 from checkvalve.filters.fields import scalar_text
 from checkvalve.filters.index import MAX_ORIGINS, AttributionIndex
 from checkvalve.filters.labels import Authority, Trust
@@ -49,7 +50,8 @@ PEOPLE: Final = frozenset({"email", "user", "phone", "account", "name", "channel
 _ARE: Final = [["is"], ["are"], ["ist"], ["est"], ["es"]]
 _TYPED: Final = frozenset({"email", "url", "host", "account", "phone", "number", "date", "path"})
 _NAMES: Final = frozenset({"user", "name", "channel"})
-_Judged: TypeAlias = tuple[Attribution, ArgumentSpec, bool]
+_ROOTS: Final = (b"/", b"~", b".", b"\\")
+_Judged: TypeAlias = tuple[Attribution, ArgumentSpec, bool, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +106,14 @@ def attribute_leaves(
         attribution = _attribute(leaf, spec.kind, index, references)
         same = id(attribution), id(spec)  # the index keeps its answers, and a list may hold one value many times
         if (known := judged.get(same)) is None:  # both are kept in it, so that no other can get such an id
-            by_user = any(said_so(origin, spec, tool, said) for origin in attribution.origins)
-            known = judged[same] = attribution, spec, by_user
-        by_user = known[2]
+            origins = [one for one in attribution.origins if _is_this_place(one, attribution.value, spec, tool)]
+            by_user = any(said_so(origin, spec, tool, said) for origin in origins)
+            known = judged[same] = attribution, spec, by_user, any(in_field(origin, spec) for origin in origins)
+        by_user, from_field = known[2:]
         sufficient = (
             by_user
             or is_safe(leaf, spec, tool, index)
-            or any(in_field(origin, spec) for origin in attribution.origins)
+            or from_field
             or (knows is not None and _is_known(leaf, spec, knows))
         )
         about = attribution, spec.role, full_name(tool)
@@ -199,6 +202,16 @@ def said_so(origin: Origin, spec: ArgumentSpec, tool: ToolSpec, words_in_force: 
     return is_evidence(normalise(text).text, spec.kind, marked=seen.marked, capitalised=capitalised)
 
 
+def _is_this_place(origin: Origin, value: str, spec: ArgumentSpec, tool: ToolSpec) -> bool:
+    """Say whether an origin names the very file that is to be changed: with another letter case it is another one."""
+    if spec.kind != "path" or tool.effect is Effect.READ or origin.match in {MatchKind.EXACT, MatchKind.REFERENCE}:
+        return True
+    text, (start, end) = origin.field.text.encode("utf-8", "surrogatepass"), origin.span
+    while start and text[start - 1 : start] in _ROOTS:  # words begin behind the signs that a path begins with
+        start -= 1
+    return text[start:end].decode("utf-8", "replace").removeprefix("./") == value.removeprefix("./")
+
+
 def _is_aimed_at(seen: Mention, text: str, spec: ArgumentSpec, verbs: Sequence[str], words_in_force: str) -> bool:
     """Say whether a mention stands where a destination of its kind stands, or something that asks points at it."""
     capitalised = _is_proper(seen, text, verbs)
@@ -209,6 +222,8 @@ def _is_aimed_at(seen: Mention, text: str, spec: ArgumentSpec, verbs: Sequence[s
             return is_destination(seen, verbs, typed=False, capitalised=capitalised)
         if has_rivals(text, words_in_force):
             return is_asked_of(seen, verbs, shape(text))
+        if is_spoken_of(seen):
+            return False
         return not is_looked_at(seen, verbs) or (spec.kind == "name" and is_of(seen))
     typed = spec.kind not in _NAMES and canonical(spec.kind, text) is not None
     if text.lower() in frozenset().union(*RECORD_TYPES) or (typed and is_somebody_elses(seen, words_in_force, verbs)):
