@@ -16,7 +16,7 @@ import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -61,7 +61,10 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Questions of one kind. Times are in seconds, the middle one of all; None where none is known."""
+    """Questions of one kind. Times are in seconds, the middle one of all; None where none is known.
+
+    ``example`` is the id of the newest call that was approved and succeeded: a standing rule is made of one.
+    """
 
     rule: str
     tool: str
@@ -74,6 +77,7 @@ class Group:
     open: int
     median_wait: float | None
     advice: str = ""
+    example: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +189,12 @@ def _group(key: tuple[str, str, str], items: list[Decided]) -> Group:
         counted["pending"],
         statistics.median(waits) if waits else None,
     )
-    return Group(**{**{name: getattr(group, name) for name in Group.__slots__}, "advice": _advice(group)})
+    return replace(group, advice=_advice(group), example=_example(items))
+
+
+def _example(items: list[Decided]) -> str:
+    good = [item.proposal for item in items if item.end == "approved" and item.proposal.state is State.SUCCEEDED]
+    return good[-1].id if good else ""
 
 
 def _advice(group: Group) -> str:

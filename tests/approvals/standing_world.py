@@ -101,7 +101,7 @@ class World:
         return self.session(requester=requester).propose(self.call(tool, **args))
 
     def approve(self, proposal: Proposal, by: Reviewer | None = None) -> Proposal:
-        return self.gateway.queue.approve(proposal.id, by or self.ann, proposal.digest, endorse=False)
+        return self.gateway.queue.approve(proposal.id, by or self.ann, proposal.digest, endorse=False, note="seen")
 
     def run(self, proposal: Proposal, outcome: Any = "done") -> State:
         return self.gateway.executor.run(proposal.id, lambda args, key: outcome).state
@@ -121,15 +121,19 @@ class World:
 
 
 @contextmanager
-def standing_world(folder: Path, *, manifest: str = MANIFEST, **options: Any) -> Iterator[World]:
-    """Open a gateway with three reviewers."""
+def standing_world(
+    folder: Path, *, manifest: str = MANIFEST, tokens: dict[str, str] | None = None, **options: Any
+) -> Iterator[World]:
+    """Open a gateway with three reviewers; with their ``tokens``, one that was open before."""
     (folder / "manifest.yaml").write_text(manifest)
     database = options.pop("database_url", f"sqlite:///{folder / 'gate.db'}")
     values = {"log_format": "json", "log_level": "warning", "database_url": database, **options}
     with build(Settings(manifest=folder / "manifest.yaml", **values)) as gateway:
         people(gateway.queue)
         known = gateway.queue.reviewers
-        tokens = {"ann": known.add("ann")}
+        tokens = tokens or {"ann": known.add("ann")}
         ann = known.authenticate(tokens["ann"])
-        tokens |= {name: known.add(name, by=ann) for name in ("ben", "cleo")}
+        for name in ("ben", "cleo"):
+            if name not in tokens:
+                tokens[name] = known.add(name, by=ann)
         yield World(gateway, ann, *(known.authenticate(tokens[name]) for name in ("ben", "cleo")), tokens)
