@@ -13,8 +13,14 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import audit, moves, reach
 from checkvalve.approvals.clock import Clock, rfc3339
-from checkvalve.approvals.errors import ConflictError, NotAllowedError, NotFoundError, QueueError
-from checkvalve.approvals.handed import GLASS, REVIEWER
+from checkvalve.approvals.errors import (
+    ConflictError,
+    NotAllowedError,
+    NotFoundError,
+    QueueError,
+    StoreCorruptError,
+)
+from checkvalve.approvals.handed import CLOSED, GLASS, OPENED, REVIEWER
 from checkvalve.approvals.people import same_person
 from checkvalve.approvals.records import State
 from checkvalve.approvals.review_tables import afterlooks
@@ -22,6 +28,7 @@ from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.roles import Role, account_of, require_role
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tablecheck import require_recorded
+from checkvalve.approvals.tables import events
 from checkvalve.filters.strictjson import JSON
 
 LOOKERS: Final = (Role.AUDITOR, Role.APPROVER, Role.ADMINISTRATOR)
@@ -126,7 +133,7 @@ class AfterLooks:
             if connection.execute(open_.values(values)).rowcount != 1:
                 raise ConflictError("somebody has looked already", remedy="nothing was changed")
             body: dict[str, JSON] = {"by": REVIEWER + account.name, "finding": said}
-            audit.append(connection, at=now, kind="afterlook.closed", subject=proposal_id, body=body)
+            audit.append(connection, at=now, kind=CLOSED, subject=proposal_id, body=body)
         return AfterLook(found.proposal_id, found.by, found.at, found.reason, account.name, now, said)
 
 
@@ -138,13 +145,30 @@ def open_for(connection: sa.Connection, proposal_id: str, *, by: str, at: int, r
         )
     )
     body: dict[str, JSON] = {"by": GLASS + by, "reason": reason}
-    audit.append(connection, at=at, kind="afterlook.opened", subject=proposal_id, body=body)
+    audit.append(connection, at=at, kind=OPENED, subject=proposal_id, body=body)
 
 
 def count_open(connection: sa.Connection) -> int:
     """Return how many nobody has looked at yet."""
     query = sa.select(sa.func.count()).select_from(afterlooks).where(_row.looked_at.is_(None))
     return int(connection.execute(query).scalar_one())
+
+
+def require_counted(connection: sa.Connection) -> int:
+    """Return how many nobody has looked at yet, if log and table agree on which.
+
+    Raises:
+        StoreCorruptError: they do not: one was closed or removed by hand, so that a further glass could be broken.
+    """
+    row = events.c
+    told = connection.execute(sa.select(row.subject, row.kind).where(row.kind.in_((OPENED, CLOSED)))).all()
+    closed = {event.subject for event in told if event.kind == CLOSED}
+    open_ = {event.subject for event in told if event.kind == OPENED} - closed
+    if open_ != {one.proposal_id for one in entries(connection)}:
+        raise StoreCorruptError(
+            "the after-looks are not what the log says", remedy="verify the audit log: checkvalve audit verify"
+        )
+    return len(open_)
 
 
 def entries(connection: sa.Connection, *, everything: bool = False) -> Found:
@@ -175,5 +199,5 @@ def words(text: str, what: str, least: int, most: int) -> str:
 
 __all__ = [
     "LOOKERS", "MAX_FINDING", "MIN_FINDING", "AfterLook", "AfterLooks", "Glass", "count_open", "entries", "find",
-    "open_for", "words",
+    "open_for", "require_counted", "words",
 ]  # fmt: skip

@@ -63,7 +63,7 @@ def break_glass(
         account = _breaker(connection, proposal, plan, reviewer)
         _check_needed(connection, proposal, plan, account)
         match_digest(proposal, digest_prefix)
-        if afterlooks.count_open(connection) >= queue.glass.max_open:
+        if afterlooks.require_counted(connection) >= queue.glass.max_open:
             raise ConflictError(
                 f"{queue.glass.max_open} broken glasses have not been looked at: no further one is broken",
                 remedy=f"let others look first: {_LIST}",

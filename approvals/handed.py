@@ -19,7 +19,9 @@ LADDER: Final = ("proposal.reminded", "proposal.escalated")
 """Kinds of events that take a call one rung up its ladder."""
 REACHING: Final = ("proposal.unreachable", "proposal.reachable")
 """Kinds of events that say that nobody can decide a call, or that somebody can again."""
-_OTHERS: Final = ("delegation.given", "delegation.ended", "afterlook.opened", "afterlook.closed")
+OPENED: Final = "afterlook.opened"
+CLOSED: Final = "afterlook.closed"
+_OTHERS: Final = ("delegation.given", "delegation.ended", OPENED, CLOSED)
 HANDED: Final = frozenset({*LADDER, *REACHING, *_OTHERS})
 """The kinds that are taken in here; none of them moves a call."""
 
@@ -41,11 +43,11 @@ class Told:
             self.delegation = {**told, "giver": giver, "given_at": at, "ended_at": None, "ended_by": ""}
         elif kind == "delegation.ended" and self.delegation is not None:
             self.delegation |= {"ended_at": at, "ended_by": str(body.get("by"))}
-        elif kind == "afterlook.opened":
+        elif kind == OPENED:
             by = str(body.get("by")).removeprefix(GLASS)
             told = {"by": by, "reason": body.get("reason"), "at": at}
             self.afterlook = {**told, "looked_by": "", "looked_at": None, "finding": ""}
-        elif kind == "afterlook.closed" and self.afterlook is not None:
+        elif kind == CLOSED and self.afterlook is not None:
             looked_by = str(body.get("by")).removeprefix(REVIEWER)
             self.afterlook |= {"looked_by": looked_by, "looked_at": at, "finding": body.get("finding")}
         elif kind in LADDER:
@@ -54,4 +56,4 @@ class Told:
             self.unreachable_at = at if kind == REACHING[0] else None
 
 
-__all__ = ["BROKEN", "GLASS", "HANDED", "LADDER", "REACHING", "REVIEWER", "Told"]
+__all__ = ["BROKEN", "CLOSED", "GLASS", "HANDED", "LADDER", "OPENED", "REACHING", "REVIEWER", "Told"]
