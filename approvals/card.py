@@ -19,9 +19,11 @@ from rich.text import Text
 
 from checkvalve.approvals.audit import Event
 from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.counting import Standing
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.moves import OBSERVE, Grant
 from checkvalve.approvals.outcome import Outcome
+from checkvalve.approvals.quorum_words import quorum_rows
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.render import block, neutralise, warnings
 from checkvalve.filters.strictjson import JSON
@@ -30,6 +32,7 @@ SHORT_ID: Final = 8
 _INDENT: Final = (0, 0, 0, 4)  # of what belongs to the line above
 _TRUST_STYLE: Final = {"untrusted": "bold red", "verified": "yellow", "authoritative": "green"}
 _LOUD: Final = "bold white on red"
+_STYLES: Final = {"digest": "bold", "still needed": "bold", "warning": _LOUD}
 
 
 def safe(value: object, style: str = "") -> Text:
@@ -56,11 +59,13 @@ def card(  # each is a part of the card
     full: bool = False,
     unpack: Callable[[JSON], str] = as_text,
     around: Iterable[RenderableType] = (),
+    standing: Standing | None = None,
 ) -> RenderableType:
     """Return the whole card: what, why, arguments with their origins, who and when, and what happened so far.
 
     ``around`` is what an edit changed and what was said about the call, as ``changed_lines`` gives it; ``unpack`` gives
-    the text of a stored result, for a surface that keeps results in a form of its own.
+    the text of a stored result, for a surface that keeps results in a form of its own; ``standing`` says who has said
+    what, and what is missing.
     """
     parts: list[RenderableType] = []
     if proposal.mode == OBSERVE:
@@ -69,7 +74,12 @@ def card(  # each is a part of the card
         )
     if proposal.self_approved:
         parts.append(Text("SELF-APPROVED: the person who asked for this call also approved it", style=_LOUD))
-    parts += [_facts(proposal, grant), Text("Arguments", style="bold"), *_arguments(proposal, full=full), *around]
+    parts += [
+        _facts(proposal, grant, standing),
+        Text("Arguments", style="bold"),
+        *_arguments(proposal, full=full),
+        *around,
+    ]
     if proposal.endorsable and proposal.state is State.PENDING:
         parts += [Text("A yes also accepts, for the rest of this task", style="bold"), *_offers(proposal, full=full)]
     if (offer := proposal.decision.get("mandate")) is not None and proposal.state is State.PENDING:
@@ -87,7 +97,7 @@ def named(proposal: Proposal) -> str:
     return f"{proposal.server}/{proposal.tool}" if proposal.server else proposal.tool
 
 
-def _facts(proposal: Proposal, grant: Grant | None) -> Table:
+def _facts(proposal: Proposal, grant: Grant | None, standing: Standing | None) -> Table:
     table = plain_table(header=False)
     rows: list[tuple[str, object]] = [
         ("tool", named(proposal)),
@@ -96,6 +106,7 @@ def _facts(proposal: Proposal, grant: Grant | None) -> Table:
         ("reason", proposal.reason),
         ("remedy", proposal.remedy),
         ("requester", proposal.requester or "not known"),
+        *(quorum_rows(standing, pending=proposal.state is State.PENDING) if standing else ()),
         ("thread", proposal.thread),
         ("state", f"{proposal.state.value} since {to_the_second(proposal.updated_at)}"),
         ("moved by", proposal.decided_by),
@@ -110,7 +121,7 @@ def _facts(proposal: Proposal, grant: Grant | None) -> Table:
     ]
     for name, value in rows:
         if value != "":
-            table.add_row(Text(name, style="dim"), safe(value, "bold" if name == "digest" else ""))
+            table.add_row(Text(name, style="dim"), safe(value, _STYLES.get(name, "")))
     return table
 
 

@@ -16,9 +16,8 @@ from rich.text import Text
 from checkvalve.approvals import audit
 from checkvalve.approvals.answer_command import NOTHING, Others, add_answers
 from checkvalve.approvals.attention import note_shown
-from checkvalve.approvals.card import as_text, card, digest_hex
+from checkvalve.approvals.card import as_text, card
 from checkvalve.approvals.changed_lines import edit_lines, talk_lines
-from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.delegate_command import delegate_app
 from checkvalve.approvals.edits import edited, lineage
 from checkvalve.approvals.executor import Executor
@@ -27,6 +26,7 @@ from checkvalve.approvals.glass_command import add_emergency, say_urgent
 from checkvalve.approvals.matching import MIN_DIGEST, match_digest
 from checkvalve.approvals.moves import OBSERVE, conflict
 from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.quorum_terminal import ask_reason_if_needed, say_outcome
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.remarks import read_talk
 from checkvalve.approvals.render import neutralise
@@ -129,7 +129,7 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Call
         with opened(open_queue) as queue:
             proposal = queue.find(proposal_id)
             if as_json:
-                typer.echo(json.dumps(proposal.to_json(), indent=2))
+                typer.echo(json.dumps(proposal.to_json() | queue.standing(proposal.id).to_json(), indent=2))
             elif raw:
                 console().print(Text(neutralise(proposal.canonical.decode("utf-8", "replace")), overflow="fold"))
             else:
@@ -176,11 +176,11 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Cal
             if asked:
                 note_shown(queue.store, proposal.id, reviewer.name, at=shown_at, now=queue.clock())
             proof = step_up_if_needed(queue, proposal, reviewer)
-            approved = queue.approve(proposal.id, reviewer, digest, endorse=endorse, note=note, step_up=proof)
-            until = to_the_second(approved.execute_by or 0)
-            console().print(f"approved by {reviewer.name}: {digest_hex(approved)} may run once until {until}")
-            if approved.self_approved:
-                console().print("this is self-approval, and the record says so")
+            note = note or ask_reason_if_needed(queue, proposal)
+            approved = queue.approve(
+                proposal.id, reviewer, digest, endorse=endorse, note=note, channel="cli", step_up=proof
+            )
+            say_outcome(queue, approved, reviewer.name)
 
     @app.command()
     def reject(
@@ -196,8 +196,8 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Cal
         with opened(open_queue) as queue:
             proposal = queue.find(proposal_id)
             reviewer = prove(context, queue, token, token_file)
-            queue.reject(proposal.id, reviewer, code, reason)
-            console().print(f"rejected by {reviewer.name}")
+            rejected = queue.reject(proposal.id, reviewer, code, reason, channel="cli")
+            say_outcome(queue, rejected, reviewer.name, said="no")
 
     @app.command()
     def settle(

@@ -1,11 +1,11 @@
 """Deciding one question: who may say what, and what follows when enough people have said it.
 
-1. The question is open, its clocks have not run out, and it is what was recorded: call, plan and votes. 2. The person
-still is a reviewer. 3. They did not ask for the call, under any account, unless this is a single-user setting. 4. Their
-roles, where they hold, are such as the plan asks for; else those of somebody who handed over to them. 5. For a yes: the
-digest is that of the call, the channel may decide, a reason is given where one is needed, a fresh proof of who it is
-where one is needed, and they have not said yes so often within the hour that nobody could have looked. 6. The vote is
-stored. 7. Votes of people who could not cast them any more do not count; the rest is tallied. 8. Enough noes: rejected.
+1. The question is open and its clocks have not run out; for a yes, it is what was recorded: call, plan and votes. 2.
+The person still is a reviewer. 3. They did not ask for the call, under any account, unless this is a single-user
+setting. 4. Their roles, where they hold, are such as the plan asks for; else those of somebody who handed over to them.
+5. For a yes: the digest is that of the call, the channel may decide, a reason is given where one is needed, a fresh
+proof of who it is where one is needed, and they have not said yes so often within the hour that nobody could have
+looked. 6. The vote is stored. 7. Votes of people who could not cast them any more do not count; the rest is tallied. 8. Enough noes: rejected.
 Enough yeses: approved, the permit, and the accepted data if everybody who said yes accepted it, too. Else it waits on.
 
 Guarantees: all of it is one transaction; whatever fails, nothing is changed.
@@ -20,18 +20,18 @@ from typing import Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import attention, endorsing, moves, plans, reach, stepup, votes
+from checkvalve.approvals.counting import still_counting
 from checkvalve.approvals.delegations import standing_in
 from checkvalve.approvals.errors import NotAllowedError, NoteNeededError
 from checkvalve.approvals.matching import match_digest
 from checkvalve.approvals.people import is_usable
 from checkvalve.approvals.plans import Plan
-from checkvalve.approvals.question import Question
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.roles import Account, Role, account_of, accounts, either, who_could
 from checkvalve.approvals.stepup import StepUp
 from checkvalve.approvals.tablecheck import require_recorded
-from checkvalve.approvals.votes import Tally, Vote, Voter
+from checkvalve.approvals.votes import Vote, Voter
 
 SAYS_NO: Final = frozenset({Role.RESPONDER, Role.APPROVER})
 """Who may say no to any question in their scope; so may everybody whose yes would count."""
@@ -60,16 +60,6 @@ class Yes:
     step_up: StepUp | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How a question stands: its plan, who said what, what is missing, and whether anybody can give it."""
-
-    plan: Plan
-    votes: Sequence[Vote]
-    tally: Tally
-    reachable: bool
-
-
 def say_yes(
     connection: sa.Connection, bench: Bench, proposal: Proposal, reviewer: Reviewer, yes: Yes, *, at: int
 ) -> Proposal:
@@ -80,6 +70,7 @@ def say_yes(
         StoreCorruptError: nothing was changed.
     """
     plan = _open(connection, bench, proposal, reviewer, at)
+    require_recorded(connection, proposal.id)
     voter = _voter(connection, bench, proposal, plan, reviewer, yes=True, at=at)
     match_digest(proposal, yes.digest)
     _check_channel(plan, yes.channel)
@@ -116,6 +107,8 @@ def say_no(  # each is a part of the no
 ) -> Proposal:
     """Let ``reviewer`` say no, also to what they said yes to before. A no is taken everywhere, and from who asked.
 
+    It is also taken where the tables were edited by hand: nothing runs because of it.
+
     Raises:
         ConflictError, CredentialError, NotAllowedError, StoreCorruptError: nothing was changed.
     """
@@ -142,7 +135,6 @@ def _open(connection: sa.Connection, bench: Bench, proposal: Proposal, reviewer:
     """Do steps 1 and 2."""
     if proposal.state is not State.PENDING or moves.is_overdue(proposal, at):
         raise moves.conflict(proposal)
-    require_recorded(connection, proposal.id)
     bench.reviewers.require(connection, reviewer)
     return plans.read(connection, proposal.id)
 
@@ -256,42 +248,4 @@ def _asked_themselves(connection: sa.Connection, proposal: Proposal, said_yes: S
     return any(reach.is_requester(proposal.requester, account_of(connection, vote.reviewer)) for vote in said_yes)
 
 
-def still_counting(connection: sa.Connection, cast: Sequence[Vote], question: Question) -> list[Vote]:
-    """Return the votes with what still counts of them.
-
-    A yes of an account that was disabled, or whose role was taken, since then is none; a no stays. Accounts that were
-    found to be one person's have one voice.
-
-    Raises:
-        StoreCorruptError: the roles of one of them were written by hand.
-    """
-    found: dict[str, Vote] = {}
-    for vote in cast:
-        account = account_of(connection, vote.reviewer)
-        if vote.yes:
-            roles = _roles_of_person(connection, vote.via, question) if vote.via else account.roles_for(question)
-            kept = replace(vote, person=account.person, roles=frozenset() if account.disabled else vote.roles & roles)
-        else:
-            kept = replace(vote, person=account.person)
-        if (kept.roles or not kept.yes) and (account.person not in found or not kept.yes):
-            found[account.person] = kept
-    return list(found.values())
-
-
-def _roles_of_person(connection: sa.Connection, person: str, question: Question) -> frozenset[Role]:
-    """Return what the enabled accounts of a person may do together about a question."""
-    mine = [account_of(connection, one.name) for one in accounts(connection) if one.person == person]
-    return frozenset(role for one in mine for role in one.roles_for(question))
-
-
-def standing(connection: sa.Connection, proposal: Proposal, *, single_user: bool) -> Standing:
-    """Return how a question stands."""
-    plan, cast = plans.read(connection, proposal.id), votes.read(connection, proposal.id)
-    pending = proposal.state is State.PENDING
-    counting = still_counting(connection, cast, plan.question(proposal)) if pending else cast
-    tally = votes.tally(plan, counting)
-    reachable = not pending or reach.can_be_approved(connection, proposal, plan, single_user=single_user)
-    return Standing(plan, cast, tally, reachable)
-
-
-__all__ = ["SAYS_NO", "Bench", "Standing", "Yes", "say_no", "say_yes", "standing", "still_counting"]
+__all__ = ["SAYS_NO", "Bench", "Yes", "require_responder", "say_no", "say_yes", "still_counting"]

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, deciding, endorsing, moves
+from checkvalve.approvals import audit, counting, deciding, endorsing, moves
 from checkvalve.approvals.afterlooks import Glass
 from checkvalve.approvals.clock import Clock, micros, system_clock
 from checkvalve.approvals.decide import Decision
@@ -206,7 +206,7 @@ class Queue(Granting):
                 channel=channel,
             )
 
-    def standing(self, proposal_id: str) -> deciding.Standing:
+    def standing(self, proposal_id: str) -> counting.Standing:
         """Return how a question stands: its plan, who said what, and what is missing.
 
         Raises:
@@ -214,7 +214,7 @@ class Queue(Granting):
         """
         with self.store.read() as connection:
             proposal = moves.load(connection, proposal_id)
-            return deciding.standing(connection, proposal, single_user=self._single_user)
+            return counting.standing(connection, proposal, single_user=self._single_user)
 
     @property
     def seconds(self) -> tuple[int, int]:

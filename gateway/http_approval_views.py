@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from checkvalve.approvals.card import leaves
 from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.counting import Standing
 from checkvalve.approvals.edits import edited
 from checkvalve.approvals.notices import Notice
 from checkvalve.approvals.records import Proposal
@@ -101,6 +102,10 @@ class Card(Line):
     edit_of: str | None = Field(description="the call of which this one is an edit")
     edited_to: str | None = Field(description="the call that a person made of this one")
     changes: list[dict[str, Any]] = Field(description="what the edit changed: path, kind, before, after")
+    plan: dict[str, Any] | None = Field(None, description="how it is to be answered: quorum, times, channels")
+    votes: list[dict[str, Any]] = Field([], description="who said what so far; one person has one voice")
+    missing: list[dict[str, int]] = Field([], description="what each alternative still needs, by role; nearest first")
+    reachable: bool = Field(True, description="false: the reviewers there are cannot approve it, so it waits in vain")
 
 
 class Told(_View):
@@ -158,7 +163,11 @@ def line(row: Proposal) -> dict[str, Any]:
 
 
 def card(
-    row: Proposal, *, talk: Sequence[Remark] = (), lineage: tuple[Proposal | None, Proposal | None] = (None, None)
+    row: Proposal,
+    *,
+    talk: Sequence[Remark] = (),
+    lineage: tuple[Proposal | None, Proposal | None] = (None, None),
+    standing: Standing | None = None,
 ) -> Card:
     """Return everything of a call; ``lineage`` is what it is an edit of, and what it was edited to.
 
@@ -184,6 +193,7 @@ def card(
         edit_of=None if before is None else before.id,
         edited_to=None if after is None else after.id,
         changes=_changes(row, before, after),
+        **(standing.to_json() if standing else {}),  # type: ignore[arg-type]  # the names are those of the fields
     )
 
 

@@ -201,7 +201,10 @@ def _made(answer: str, by: str, kind: str, body: Mapping[str, Any]) -> bool:
 
 def full_card(server: RunServer, row: Proposal) -> Card:
     """Return everything of a call, with what was said about it and what was edited."""
-    return card(row, talk=read_talk(server.gateway.queue, row), lineage=lineage(server.gateway.queue, row))
+    queue = server.gateway.queue
+    asked = row.verdict_name == "review" and row.mode == "enforce"
+    standing = queue.standing(row.id) if asked else None
+    return card(row, talk=read_talk(queue, row), lineage=lineage(queue, row), standing=standing)
 
 
 def _decided(server: RunServer, reviewer: Reviewer, name: str, digest: str, body: Answer, *, foreign: bool) -> Proposal:

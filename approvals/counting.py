@@ -1,0 +1,77 @@
+"""What the stored votes on a question count for now, and how it stands because of them.
+
+Guarantees: a yes counts for no more than the person could still say today; nothing here writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import sqlalchemy as sa
+
+from checkvalve.approvals import plans, reach, votes
+from checkvalve.approvals.plans import Plan
+from checkvalve.approvals.question import Question
+from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.roles import Role, account_of, accounts
+from checkvalve.approvals.votes import Tally, Vote
+from checkvalve.filters.strictjson import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a question stands: its plan, who said what, what is missing, and whether anybody can give it."""
+
+    plan: Plan
+    votes: Sequence[Vote]
+    tally: Tally
+    reachable: bool
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return the published form; ``missing`` lists what each alternative still needs, the nearest first."""
+        told = self.tally.to_json()
+        said: list[JSON] = [vote.to_json() for vote in self.votes]
+        plan = self.plan.to_json() | {"parent": self.plan.parent, "edited_by": self.plan.edited_by}
+        return {"plan": plan, "votes": said, "missing": told["missing"], "reachable": self.reachable}
+
+
+def still_counting(connection: sa.Connection, cast: Sequence[Vote], question: Question) -> list[Vote]:
+    """Return the votes with what still counts of them.
+
+    A yes of an account that was disabled, or whose role was taken, since then is none; a no stays. Accounts that were
+    found to be one person's have one voice.
+
+    Raises:
+        StoreCorruptError: the roles of one of them were written by hand.
+    """
+    found: dict[str, Vote] = {}
+    for vote in cast:
+        account = account_of(connection, vote.reviewer)
+        if vote.yes:
+            roles = _roles_of_person(connection, vote.via, question) if vote.via else account.roles_for(question)
+            kept = replace(vote, person=account.person, roles=frozenset() if account.disabled else vote.roles & roles)
+        else:
+            kept = replace(vote, person=account.person)
+        if (kept.roles or not kept.yes) and (account.person not in found or not kept.yes):
+            found[account.person] = kept
+    return list(found.values())
+
+
+def _roles_of_person(connection: sa.Connection, person: str, question: Question) -> frozenset[Role]:
+    """Return what the enabled accounts of a person may do together about a question."""
+    mine = [account_of(connection, one.name) for one in accounts(connection) if one.person == person]
+    return frozenset(role for one in mine for role in one.roles_for(question))
+
+
+def standing(connection: sa.Connection, proposal: Proposal, *, single_user: bool) -> Standing:
+    """Return how a question stands."""
+    plan, cast = plans.read(connection, proposal.id), votes.read(connection, proposal.id)
+    pending = proposal.state is State.PENDING
+    counting = still_counting(connection, cast, plan.question(proposal)) if pending else cast
+    tally = votes.tally(plan, counting)
+    reachable = not pending or reach.can_be_approved(connection, proposal, plan, single_user=single_user)
+    return Standing(plan, cast, tally, reachable)
+
+
+__all__ = ["Standing", "standing", "still_counting"]
