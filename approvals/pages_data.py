@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -101,9 +101,14 @@ def _rank() -> sa.Case[int]:
     )
 
 
-def waiting(store: Store, *, page: int = 0, thread: str = "") -> list[Proposal]:
-    """Return one page of the open questions: the gravest first, and of equally grave ones the oldest."""
+def waiting(store: Store, *, page: int = 0, thread: str = "", without: Collection[str] = ()) -> list[Proposal]:
+    """Return one page of the open questions: the gravest first, and of equally grave ones the oldest.
+
+    ``without`` are the ids of those that somebody has put off.
+    """
     query = sa.select(proposals).where(_PENDING).order_by(_rank(), _row.created_at, _row.id)
+    if without:
+        query = query.where(_row.id.not_in(sorted(without)))
     return _rows(store, query.where(_row.thread == thread) if thread else query, page)
 
 

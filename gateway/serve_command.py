@@ -99,7 +99,7 @@ def serve(found: LoadedSettings, tokens: ApiTokens) -> None:
         app: Any = create_app(gateway, pipeline, tokens)
         if found.settings.review_pages:
             point = UndoPoint(Undoing(gateway.services), pipeline.tools)
-            app = Site(_pages(gateway.queue, found.settings, listener, point), app)
+            app = Site(_pages(gateway.queue, found, listener, point), app)
         get_logger().info("serving runs", origin=_origin(found.settings, listener))
         _run(app, listener)
 
@@ -126,7 +126,7 @@ def serve_pages(found: LoadedSettings) -> None:
         ladder = LadderKeeper(queue)
         ladder.start()
         try:
-            _run(Site(_pages(queue, found.settings, listener, review_point(found.settings, queue))), listener)
+            _run(Site(_pages(queue, found, listener, review_point(found.settings, queue))), listener)
         finally:
             ladder.stop()
             queue.store.close()
@@ -141,13 +141,14 @@ def _run(app: Any, listener: socket.socket) -> None:
     uvicorn.Server(config).run(sockets=[listener])
 
 
-def _pages(queue: Queue, settings: Settings, listener: socket.socket, point: Any) -> Any:
+def _pages(queue: Queue, found: LoadedSettings, listener: socket.socket, point: Any) -> Any:
     """Return the review pages; say where they are, and how the first reviewer gets in."""
     from checkvalve.gateway.result_text import result_text  # noqa: PLC0415  # slow to load
     from checkvalve.gateway.web_pages import create_pages, open_desk  # noqa: PLC0415  # needs the extra
 
-    port = listener.getsockname()[1]
-    desk, origin = open_desk(queue, settings, unpack=result_text, port=port), _origin(settings, listener)
+    settings, port = found.settings, listener.getsockname()[1]
+    desk = open_desk(queue, settings, unpack=result_text, port=port, settings_file=found.file)
+    origin = _origin(settings, listener)
     desk.undo = point
     get_logger().info("serving the review pages", origin=f"{origin}/review")
     if not queue.reviewers.list():

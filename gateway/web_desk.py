@@ -24,6 +24,7 @@ from checkvalve.approvals.render import code_point, is_deceptive, neutralise
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.sessions import Session, Sessions
 from checkvalve.filters.strictjson import JSON
+from checkvalve.gateway.redeciding import Deciding
 from checkvalve.gateway.undo_point import UndoPoint
 from checkvalve.gateway.web_door import Door
 from checkvalve.gateway.web_words import LANGUAGES, Words, chosen
@@ -63,6 +64,7 @@ class Desk:
     sessions: Sessions
     door: Door
     unpack: Callable[[JSON], str]
+    decide: Deciding
     origin: str = ""
     single_user: bool = False
     secure: bool = False

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, TypeAlias
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from checkvalve.approvals import attention, pages_data
+from checkvalve.approvals import attention, pages_data, snoozes
 from checkvalve.approvals.card import leaves
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.content import HistoryItem
@@ -23,6 +23,8 @@ from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.web_card import view
 from checkvalve.gateway.web_desk import HOME, Looking, Visit
 from checkvalve.gateway.web_glass_view import glass_view
+from checkvalve.gateway.web_talk_view import talk_view
+from checkvalve.gateway.web_standing_view import card_note
 from checkvalve.gateway.web_text import Shown, hex_lines, line, shown
 from checkvalve.gateway.web_undo_view import undo_view
 from checkvalve.gateway.web_views import CardView
@@ -66,6 +68,13 @@ def card_of(visit: Visit, proposal: Proposal, *, compare: bool = True) -> CardVi
     )
 
 
+def hidden_from(visit: Visit) -> dict[str, int]:
+    """Return what this person has put off, with when it comes back; see :mod:`snoozes`."""
+    queue = visit.desk.queue
+    with queue.store.read() as connection:
+        return snoozes.hidden_from(connection, queue, visit.reviewer.name, queue.clock())
+
+
 def own_call(visit: Visit, proposal: Proposal) -> bool:
     """Say whether this person may not say yes, since they asked for it, or nobody knows who did; the queue decides."""
     return not is_usable(proposal.requester) or same_person(proposal.requester, visit.reviewer.name)
@@ -83,7 +92,8 @@ def show_card(visit: Visit, proposal: Proposal, *, notice: str = "", status: int
     pending = proposal.state is State.PENDING
     if pending:
         attention.note_shown(store, proposal.id, visit.reviewer.name, at=now, now=now)
-    following = [row for row in pages_data.waiting(store) if row.id != proposal.id][:1]
+    away = hidden_from(visit)
+    following = [row for row in pages_data.waiting(store, without=away) if row.id != proposal.id][:1]
     return visit.page(
         "card.html",
         status,
@@ -93,6 +103,7 @@ def show_card(visit: Visit, proposal: Proposal, *, notice: str = "", status: int
         shown_seal=shown_seal(visit, proposal, now_ms(visit)),
         undo=undo_view(visit.desk.undo, proposal),
         glass=glass_view(visit, proposal),
+        talk=talk_view(visit, proposal),
         equal=len(pages_data.equal_to(store, proposal)) if pending else 1,
         flood=visit.desk.queue.flood(proposal.thread),
         next_item=following[0].id if following else "",
@@ -100,6 +111,7 @@ def show_card(visit: Visit, proposal: Proposal, *, notice: str = "", status: int
         now=now,
         notice=notice,
         problem=problem,
+        standing=card_note(proposal),
     )
 
 
@@ -188,4 +200,4 @@ def run(visit: Looking, thread: Annotated[str, Query(min_length=1, max_length=2_
     )
 
 
-__all__ = ["HOME", "Id", "card_of", "now_ms", "own_call", "router", "show_card", "shown_seal"]
+__all__ = ["HOME", "Id", "card_of", "hidden_from", "now_ms", "own_call", "router", "show_card", "shown_seal"]

@@ -7,6 +7,7 @@ and that nothing was decided; nothing of a request is logged.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
@@ -28,6 +29,7 @@ from checkvalve.approvals.errors import (
     NotAllowedError,
     NotFoundError,
     QueueError,
+    StandingRuleError,
     StoreCorruptError,
 )
 from checkvalve.approvals.queue import Queue
@@ -37,19 +39,25 @@ from checkvalve.gateway import (
     web_account,
     web_answers,
     web_delegations,
+    web_edit,
     web_glass,
     web_item,
     web_links,
     web_lists,
     web_live,
     web_me,
+    web_oidc,
     web_people,
     web_prove,
     web_queue,
+    web_standing,
+    web_talk,
     web_undo,
 )
 from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.logs import get_logger
+from checkvalve.gateway.oidc_rules import provider_of
+from checkvalve.gateway.redeciding import deciding_by
 from checkvalve.gateway.settings import Settings
 from checkvalve.gateway.web_desk import HOME, STATIC_FOLDER, Desk, SignIn, Stop, Visit, desk_of, session_of, words_of
 from checkvalve.gateway.web_door import Door, site_of
@@ -59,15 +67,19 @@ _ROUTERS: Final[tuple[APIRouter, ...]] = (
     web_account.router,
     web_answers.router,
     web_delegations.router,
+    web_edit.router,
     web_glass.router,
     web_item.router,
     web_links.router,
     web_lists.router,
     web_live.router,
     web_me.router,
+    web_oidc.router,
     web_people.router,
     web_prove.router,
     web_queue.router,
+    web_standing.router,
+    web_talk.router,
     web_undo.router,
 )
 _CODES: Final[tuple[tuple[type[ApprovalError], int, str], ...]] = (
@@ -77,25 +89,33 @@ _CODES: Final[tuple[tuple[type[ApprovalError], int, str], ...]] = (
     (ConflictError, 409, "moved"),
     (QueueError, 409, "refused"),
     (MandateError, 422, "mandate"),
+    (StandingRuleError, 422, "standing"),
     (CredentialError, 403, "credential"),
     (StoreCorruptError, 503, "corrupt"),
 )
 
 
 def open_desk(
-    queue: Queue, settings: Settings, *, unpack: Callable[[JSON], str] = as_text, port: int | None = None
+    queue: Queue,
+    settings: Settings,
+    *,
+    unpack: Callable[[JSON], str] = as_text,
+    port: int | None = None,
+    settings_file: Path | None = None,
 ) -> Desk:
     """Return what the pages work with, as the settings say; ``unpack`` gives the text of a stored result.
 
-    ``port`` is the one that is listened on, where it is not that of the settings.
+    ``port`` is the one that is listened on, where it is not that of the settings; ``settings_file`` is where those are
+    from, which no edited call may touch either.
     """
     origin = settings.review_origin or f"http://localhost:{settings.port if port is None else port}"
     return Desk(
         queue,
         SqlContentStore(queue.store),
         Sessions(queue.store, queue.clock, idle=settings.review_idle, absolute=settings.review_session),
-        Door(queue.reviewers, site_of(origin)),
+        Door(queue.reviewers, site_of(origin), provider_of(settings, origin)),
         unpack,
+        deciding_by(settings, settings_file),
         origin=origin,
         single_user=settings.single_user,
         secure=settings.review_origin.startswith("https://"),

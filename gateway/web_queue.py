@@ -18,7 +18,7 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.gateway.web_card import view
 from checkvalve.gateway.web_desk import Looking, Stop, Visit
 from checkvalve.gateway.web_glass_view import urgent_view
-from checkvalve.gateway.web_item import Id, card_of, now_ms, own_call, shown_seal
+from checkvalve.gateway.web_item import Id, card_of, hidden_from, now_ms, own_call, shown_seal
 from checkvalve.gateway.web_text import line, shown
 from checkvalve.gateway.web_views import CardView
 
@@ -33,16 +33,17 @@ def queue(visit: Looking, page: PageNumber = 0, done: str = "") -> Response:
     desk = visit.desk
     desk.queue.sweep()
     store, now = desk.queue.store, desk.queue.clock()
-    load = pages_data.load(store, now, reviewer=visit.reviewer.name)
+    load, away = pages_data.load(store, now, reviewer=visit.reviewer.name), hidden_from(visit)
     return visit.page(
         "queue.html",
-        rows=_views(visit, pages_data.waiting(store, page=page)),
+        rows=_views(visit, pages_data.waiting(store, page=page, without=away)),
+        put_off=[(view(desk.queue.get(name)), until) for name, until in away.items()] if page == 0 else [],
         load=load,
         equals=[(item, line(item.tool)) for item in pages_data.equals(store, limit=10)] if page == 0 else [],
         unknown=_views(visit, pages_data.unknown(store)) if page == 0 and load.unknown else [],
         paused=[(item.thread, line(item.thread)) for item in desk.queue.paused()],
         page=page,
-        last=(page + 1) * PAGE >= load.open,
+        last=(page + 1) * PAGE >= load.open - len(away),
         first_number=page * PAGE + 1,
         mark=pages_data.mark(store),
         urgent=urgent_view(visit),

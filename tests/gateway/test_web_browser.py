@@ -140,7 +140,7 @@ def test_three_questions_are_answered_with_keys_alone(site: Tabs) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url("**done=rejected")
     assert site.review.state(one) is State.REJECTED
-    page.keyboard.press("z")
+    page.keyboard.press("n")
     page.wait_for_url(f"**/{two.id}")
     page.wait_for_timeout(ARMED)
     page.keyboard.press("a")
@@ -148,7 +148,7 @@ def test_three_questions_are_answered_with_keys_alone(site: Tabs) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url("**done=endorsed")
     assert site.review.state(two) is State.APPROVED
-    page.keyboard.press("z")
+    page.keyboard.press("n")
     page.wait_for_url(f"**/{three.id}")
     page.keyboard.press("b")
     page.wait_for_url("**/bytes")

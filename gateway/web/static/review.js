@@ -77,6 +77,8 @@
   const follow = (selector) => { const link = one(selector); if (link) link.click(); };
   const focus = (selector) => {
     const target = one(selector);
+    const shut = target && target.closest('details');
+    if (shut) shut.open = true;
     if (target) { target.scrollIntoView({ block: 'center' }); target.focus({ preventScroll: true }); }
     return target;
   };
@@ -87,7 +89,10 @@
     d: () => focus('#diff'),
     b: () => follow('#b'),
     g: () => follow('#g'),
-    z: () => follow('#z'),
+    e: () => follow('#e'),
+    q: () => focus('#q'),
+    z: () => focus('#z'),
+    n: () => follow('#n'),
     r: () => focus('#reject'),
     a: () => focus('#typed') || focus('[data-first]'),
     u: () => follow(one('#u') ? '#u' : 'a.home'),
