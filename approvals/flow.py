@@ -71,8 +71,9 @@ def may_flow(
     content counts as a mixture of everything the session has read, since a model may paraphrase or encode; of an
     isolated model, which sees no content, as a mixture of all fields that were ``put_in``, and of what it was told of
     others. 3. A call without a target speaks to everybody, unless all its targets are declared optional. 4. Each target
-    must be a reader of that mixture, or be chosen by the user, or by the deployer for this read; 5. and even then data that only the owner may read has
-    to be named as well. An endorsement accepts a target, and says nothing about who may read what.
+    must be a reader of that mixture, or be chosen by the user, or by the deployer for this read; 5. and even then data
+    that only the owner may read has to be named as well. An endorsement accepts a target, and says nothing about who
+    may read what.
     """
     content = [item for item in leaves if not item.authority_bearing or tool.leaves_domain]
     read = None if put_in is None else [*_given(put_in, tool), *_told(index)]
@@ -210,13 +211,16 @@ def foreign_links(
 def _leads_elsewhere(link: Link) -> bool:
     """Say whether a link of the own domain names another place: a whole address in it, as a redirector has.
 
-    One that loads by itself has to be plain: no query, no fragment, no step of its path that looks like a host.
+    One that loads by itself has to be plain: no query, fragment, parameters or encodings, and no step of its path that
+    looks like a host.
     """
     _, _, path = unquote(link.target).partition("//")[2].partition("/")
     steps = path.split("/")
     if "//" in path:
         return True
-    return link.auto_fetch and ("?" in link.target or "#" in link.target or any("." in step for step in steps[:-1]))
+    return link.auto_fetch and (
+        any(sign in link.target for sign in "?#;=&%,$!*'()") or any("." in s for s in steps[:-1])
+    )
 
 
 def is_composed(link: Link, index: AttributionIndex, written: Collection[str]) -> bool:

@@ -20,6 +20,7 @@ from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority, Readers, Trust
 from checkvalve.filters.origins import FieldRule
 from checkvalve.filters.values import canonical
+from tests.attacks.world import Session
 
 MANIFEST = load_manifest(TOOLS)
 FORMS = {"form": URLS, "mail": MAILS, "file": PATHS, "sms": PHONES, "payment": ACCOUNTS}
@@ -58,9 +59,11 @@ def test_signs_that_are_put_in_make_another_value_or_none(trade: str, seed: int,
         assert not goes_elsewhere(kind, form.strip(), (good,)), f"{form!r} counts as {good!r}"
 
 
-@pytest.mark.xfail(strict=True, reason="a backslash is another sign of a name where paths have slashes")
-def test_a_backslash_is_no_slash() -> None:
-    assert not same("path", "audit\\forecast.txt", "audit/forecast.txt")
+def test_a_backslash_is_no_slash_in_what_is_changed() -> None:
+    """Both are one path to whatever protects paths; which file a tool writes to is decided by the spelling."""
+    session = Session("Write it to audit/forecast.txt")
+    assert session.verdict("write_file", path="audit/forecast.txt", text="x").startswith("allow:")
+    assert session.verdict("write_file", path="audit\\forecast.txt", text="x") == "review:untrusted-target"
 
 
 @pytest.mark.parametrize(
