@@ -8,6 +8,7 @@ GatewayError
 ├── TokenError            a token of the HTTP API, or the file of them, cannot be used
 ├── CaseError             the case given to ``checkvalve decide`` is not one
 ├── ChannelError          the file of channels, or a secret it names, cannot be used
+├── OidcError             an organisation's sign-in did not work, or let nobody in
 ├── SandboxError          there is no sandbox for code here, or it cannot hold what was asked for
 └── UncheckedResultError  a tool handed over something in which messages cannot be told from data
 """
@@ -54,6 +55,14 @@ class CaseError(GatewayError):
 
 class ChannelError(GatewayError):
     """The file of channels, or a secret that it names, cannot be used. Nothing is sent."""
+
+
+class OidcError(GatewayError):
+    """An organisation's sign-in did not work, or let nobody in. ``code`` is a stable word."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message, "look at the settings oidc_*, and at what the issuer says")
+        self.code = code
 
 
 class SandboxError(GatewayError):

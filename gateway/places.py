@@ -104,6 +104,7 @@ def own_files(settings: Settings, file: Path | None) -> dict[str, Path]:
         "runs": checkpoints or (database and database.with_name("runs.db")),
         "file of API tokens": settings.api_tokens or (database and database.with_name("api-tokens.json")),
         "file of values that never leave": settings.outbound_values,
+        "secret of the organisation's sign-in": settings.oidc_client_secret,
         **_channel_files(settings),
         **_log_files(settings),
         "tools": Path(tools[1]) if tools else None,

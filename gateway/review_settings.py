@@ -9,13 +9,14 @@ from typing import Final, Literal
 from pydantic import Field, field_validator
 
 from checkvalve.gateway.escalation_settings import EscalationSettings
+from checkvalve.gateway.oidc_settings import OIDC_PATHS, OidcSettings
 
-REVIEW_PATHS: Final = frozenset({"review_rules"})
+REVIEW_PATHS: Final = frozenset({"review_rules"}) | OIDC_PATHS
 """Settings of this module that are paths."""
 _ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]{1,255}")
 
 
-class ReviewSettings(EscalationSettings):
+class ReviewSettings(EscalationSettings, OidcSettings):
     """The settings of the pages that people decide on."""
 
     review_rules: Path | None = Field(

@@ -64,7 +64,7 @@ def _page(visit: Visit, status: int = 200, *, notice: str = "", problem: str = "
     )
 
 
-def _fresh(sent: Posted) -> Proof:
+def fresh_proof(sent: Posted) -> Proof:
     """Return the proof of this session; whoever gave none for a while is asked first.
 
     Raises:
@@ -79,7 +79,7 @@ def _fresh(sent: Posted) -> Proof:
 @router.post("/me/password")
 def password(request: Request, sent: Sent) -> Response:
     """Set one's own password; every other session ends."""
-    visit, proof = sent.visit, _fresh(sent)
+    visit, proof = sent.visit, fresh_proof(sent)
     given, problem = chosen_password(sent.form)
     if not problem:
         try:
@@ -94,7 +94,7 @@ def password(request: Request, sent: Sent) -> Response:
 @router.post("/me/passkeys")
 def add_passkey(sent: Sent) -> Response:
     """Keep the passkey that the browser made."""
-    visit, proof, nonce = sent.visit, _fresh(sent), sent.get("nonce")
+    visit, proof, nonce = sent.visit, fresh_proof(sent), sent.get("nonce")
     site = visit.desk.door.site
     if site is None or not visit.session.is_sealed(sent.get("nonce_seal"), "passkey", nonce):
         raise Stop(403, "seal", back=ME)
@@ -117,14 +117,14 @@ def name_passkey(sent: Sent) -> Response:
 @router.post("/me/passkeys/remove")
 def remove_passkey(sent: Sent) -> Response:
     """Let a passkey prove nothing any more."""
-    sent.visit.desk.door.passkeys.remove(sent.visit.reviewer, sent.get("credential"), _fresh(sent))
+    sent.visit.desk.door.passkeys.remove(sent.visit.reviewer, sent.get("credential"), fresh_proof(sent))
     return back(f"{ME}?done=passkey.removed")
 
 
 @router.post("/me/identities/remove")
 def remove_identity(sent: Sent) -> Response:
     """Let the organisation's sign-in open this account no more."""
-    proof, door = _fresh(sent), sent.visit.desk.door
+    proof, door = fresh_proof(sent), sent.visit.desk.door
     door.identities.remove(sent.visit.reviewer, sent.get("issuer"), sent.get("subject"), proof)
     return back(f"{ME}?done=identity.removed")
 
@@ -132,7 +132,7 @@ def remove_identity(sent: Sent) -> Response:
 @router.post("/me/token")
 def new_token(request: Request, sent: Sent) -> Response:
     """Show a new token, once; the old one and every other session end."""
-    desk, proof = sent.visit.desk, _fresh(sent)
+    desk, proof = sent.visit.desk, fresh_proof(sent)
     token, reviewer = reissue(desk.queue.reviewers, sent.visit.reviewer, proof)
     page = desk.page("token.html", sent.visit.words, token=token)
     return enter(request, Proof(reviewer, proof.method, proof.at), page)
@@ -154,4 +154,4 @@ def end_session(sent: Sent) -> Response:
     return back(f"{ME}?done=sessions")
 
 
-__all__ = ["ME", "router"]
+__all__ = ["ME", "fresh_proof", "router"]
