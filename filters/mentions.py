@@ -51,6 +51,13 @@ _EXCEPT: Final = re.compile(
 """What takes something out of a group: "everybody *but* Bob"."""
 _SIGNS: Final = ("€", "$", "£", "¥", "₹", "元", "块", "欧", "美")
 _DENIALS: Final = frozenset({"not", "never", "nicht", "nichts", "nie", "kein"})
+_LEAVING: Final = frozenset(
+    {"leave", "leaving", "keep", "keeping", "let", "lass", "lasst", "laisse", "laissez", "deja"}
+)
+_ALONE: Final = frozenset(
+    {"alone", "out", "be", "aside", "unchanged", "untouched", "away", "allein", "aus", "ruhe", "tranquille", "paz"}
+)
+"""What one says of somebody whom one wants left out of it."""
 _COMPARISONS: Final = frozenset({"than", "als"})
 _NEAR: Final = 4  # words behind a mention in which a denial still belongs to it
 
@@ -169,8 +176,10 @@ def mention(text: str, start: int, end: int, kind: str) -> Mention:
 
 
 def _is_denied(said: list[str], after: str) -> bool:
-    """Say whether what follows denies the mention ("does not get it"), or it is only compared with ("older than")."""
+    """Say whether what follows denies the mention ("does not get it"; "leave Ann *alone*"), or "older *than*" does."""
     following = [word for word, *_ in tokens(after.replace("if not", ""))][:_NEAR]
+    if said and said[-1] in _LEAVING and _ALONE & set(following):
+        return True
     return bool(said and said[-1] in _COMPARISONS) or bool(_DENIALS & set(following)) or bool(_NOT.search(after[:20]))
 
 
