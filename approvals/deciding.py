@@ -5,8 +5,9 @@ The person still is a reviewer. 3. They did not ask for the call, under any acco
 setting. 4. Their roles, where they hold, are such as the plan asks for; else those of somebody who handed over to them.
 5. For a yes: the digest is that of the call, the channel may decide, a reason is given where one is needed, a fresh
 proof of who it is where one is needed, and they have not said yes so often within the hour that nobody could have
-looked. 6. The vote is stored. 7. Votes of people who could not cast them any more do not count; the rest is tallied. 8. Enough noes: rejected.
-Enough yeses: approved, the permit, and the accepted data if everybody who said yes accepted it, too. Else it waits on.
+looked. 6. The vote is stored. 7. Votes of people who could not cast them any more do not count; the rest is tallied. 8.
+Enough noes: rejected. Enough yeses: approved, the permit, and the accepted data if everybody who said yes accepted it,
+too. Else it waits on.
 
 Guarantees: all of it is one transaction; whatever fails, nothing is changed.
 """
