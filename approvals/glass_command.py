@@ -37,7 +37,7 @@ from checkvalve.approvals.terminal import (
 _SAID: Final = {
     "reminded": "people were reminded",
     "escalated": "others were told",
-    "unreachable": "NOBODY CAN DECIDE IT: no reviewer who may is enabled",
+    "unreachable": "NOBODY CAN DECIDE IT: too few enabled reviewers may, whoever asked left out",
     "reachable": "somebody can decide it again",
 }
 
@@ -52,7 +52,7 @@ def say_urgent(queue: Queue, *, as_json: bool) -> None:
     with queue.store.read() as connection:
         lost, open_ = stuck.listed(connection), afterlooks.count_open(connection)
     for name, since in lost.items():
-        said = f"NOBODY CAN DECIDE {name[:SHORT_ID]} since {to_the_second(since)}: no reviewer who may is enabled"
+        said = f"NOBODY CAN DECIDE {name[:SHORT_ID]} since {to_the_second(since)}: too few enabled reviewers may"
         console(stderr=as_json).print(Text(said, style="bold red"), soft_wrap=True)
     if lost:
         console(stderr=as_json).print("    add a reviewer or give roles: checkvalve approvals reviewer --help")

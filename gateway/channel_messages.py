@@ -46,7 +46,7 @@ _SAID: Final = {
     "answer": "a question about a call was answered: the call still waits for a decision",
     REMINDER: "a call still waits for a person",
     ESCALATED: "a call has waited too long: others should look at it now",
-    UNREACHABLE: "nobody can decide a call: no reviewer who may is enabled",
+    UNREACHABLE: "nobody can decide a call: too few enabled reviewers may, whoever asked left out",
     GLASS: "somebody broke the glass: a call was approved by one person alone, and has to be looked at afterwards",
 }
 """What happened, in our own words."""

@@ -109,7 +109,7 @@ def close(name: Name, body: Finding, server: Server, caller: Calling) -> View:
 
 @router.get("/unreachable", responses=PROBLEMS)
 def unreachable(server: Server, caller: Calling) -> list[View]:
-    """List the calls that nobody can decide: no reviewer who may is enabled."""
+    """List the calls that nobody can decide: too few enabled reviewers may."""
     caller.must_decide()
     with server.gateway.queue.store.read() as connection:
         return [{"approval": name, "since": rfc3339(since)} for name, since in stuck.listed(connection).items()]

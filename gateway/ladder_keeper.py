@@ -50,7 +50,7 @@ class LadderKeeper:
 
     def _tell(self, look: Look) -> None:
         for item in look.done:
-            said = "nobody can decide a call: no reviewer who may is enabled"
+            said = "nobody can decide a call: too few enabled reviewers may"
             if item.what == "unreachable":
                 get_logger().error(said, approval=item.proposal_id)
             else:
