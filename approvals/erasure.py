@@ -1,10 +1,12 @@
 """Erasing what a call or a task was about, with every proof intact.
 
-1. Only calls that are over can be erased, and only events whose body stands behind a commitment.
+1. Only what is over can be erased, and only events whose body stands behind a commitment.
 2. Bodies and salts of their events go; what is hashed stays. Without the salt nobody can find the body by trying.
-3. Of the call, its permit, its attempt and what was accepted with it, the content goes: arguments, decision, notes,
-   result, value. Who decided, when, by which rule and with what end stays.
-4. An event says what was erased, by whom and why, and has the digest of the rows as they are now.
+3. Of the call, its permit, its attempt, what was accepted with it, what people said about it, and what would undo it,
+   the content goes: arguments, decision, notes, result, value, words. Who decided, when, by which rule and with what
+   end stays.
+4. So does the content of the calls that were made for it: the reads beside it, and its undoings with all they read.
+5. An event says what was erased, by whom and why, and has the digest of the rows as they are now.
 
 What cannot be erased: the call's id. It is made from thread, id of the call and digest of the arguments, so who knows
 two of them can try out the third. And what was copied: backups, exports, receipts.
@@ -16,17 +18,22 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, endorsing
+from checkvalve.approvals import audit, endorsing, undos
 from checkvalve.approvals.audit import ERASED
 from checkvalve.approvals.canonical import canonical, digest, digest_bytes
 from checkvalve.approvals.erased_rows import rows_digest
+from checkvalve.approvals.erased_words import (
+    GONE,
+    empty_events,
+    empty_talk,
+    erase_rules_of,
+    is_erased,
+    require_looked_at,
+)
 from checkvalve.approvals.errors import ConflictError, NotFoundError
 from checkvalve.approvals.records import MOVES, Proposal, from_row
-from checkvalve.approvals.tables import attempts, content, endorsements, events, grants, history, proposals, uses
+from checkvalve.approvals.tables import attempts, content, endorsements, grants, history, proposals, uses
 from checkvalve.filters.strictjson import JSON
-
-GONE: Final = "(erased)"
-"""What stands where the words were."""
 
 
 def erase_call(connection: sa.Connection, proposal_id: str, *, at: int, by: str, reason: str) -> int:
@@ -34,24 +41,39 @@ def erase_call(connection: sa.Connection, proposal_id: str, *, at: int, by: str,
 
     Raises:
         NotFoundError: there is no such call.
-        ConflictError: it is not over yet, or an older version wrote its events.
+        ConflictError: it, or a call made for it, is not over yet, or an older version wrote its events.
     """
     row = connection.execute(sa.select(proposals).where(proposals.c.id == proposal_id)).mappings().one_or_none()
     if row is None:
         raise NotFoundError("there is no such proposal", remedy="list them: checkvalve approvals list --all")
+    if is_erased(connection, proposal_id):
+        raise ConflictError("this call was erased before", remedy="nothing was changed")
     proposal = from_row(row)
+    count = _erase_one(connection, proposal, at=at, by=by, reason=reason)
+    for other in _along(connection, proposal):  # 4.
+        if not is_erased(connection, other.id):
+            count += _erase_one(connection, other, at=at, by=by, reason=reason)
+    for table in _TEXTS:
+        connection.execute(sa.delete(table).where(table.c.thread.startswith(_undoings(proposal), autoescape=True)))
+    return count
+
+
+def _erase_one(connection: sa.Connection, proposal: Proposal, *, at: int, by: str, reason: str) -> int:
+    """Do steps 1 to 3 and 5 for one call."""
     if proposal.state in MOVES:
         raise ConflictError(
             f"proposal {proposal.id} is {proposal.state.value}: it is not over yet", remedy="decide or settle it first"
         )
+    require_looked_at(connection, proposal.id)
+    rules = erase_rules_of(connection, proposal.id, at=at, by=by, reason=reason)
     used = _uses_of(connection, proposal)
-    emptied = _empty_events(connection, proposal.id)
+    emptied = empty_events(connection, proposal.id)
     _empty_rows(connection, proposal, at)
     body: dict[str, JSON] = {"events": list(emptied), "by": by, "reason": reason, "state": proposal.state.value}
     body["used"] = used  # by others: events that are empty now said so
     body["rows_digest"] = rows_digest(connection, proposal.id)
     audit.append(connection, at=at, kind=ERASED, subject=proposal.id, body=body)
-    return len(emptied)
+    return len(emptied) + rules
 
 
 def erase_thread(connection: sa.Connection, thread: str, *, at: int, by: str, reason: str) -> tuple[int, int]:
@@ -69,28 +91,31 @@ def erase_thread(connection: sa.Connection, thread: str, *, at: int, by: str, re
     texts = sum(connection.execute(sa.delete(table).where(table.c.thread == thread)).rowcount for table in _TEXTS)
     if not found and not texts:
         raise NotFoundError(f"there is no task {thread!r}", remedy="list calls: checkvalve approvals list --all")
-    for one in found:
-        erase_call(connection, one, at=at, by=by, reason=reason)
-    return len(found), texts
+    left = [one for one in found if not is_erased(connection, one)]
+    for one in left:
+        if not is_erased(connection, one):  # it may be a call that was made for one before
+            erase_call(connection, one, at=at, by=by, reason=reason)
+    return len(left), texts
 
 
 _TEXTS: Final = (content, history)
 
 
-def _empty_events(connection: sa.Connection, subject: str) -> list[int]:
-    row = events.c
-    mine = (row.subject == subject, row.kind != ERASED)
-    found = connection.execute(sa.select(row.seq, row.commitment, row.salt).where(*mine)).all()
-    if any(one.commitment is None for one in found):
-        raise ConflictError(
-            "an older version wrote this call: its words are in the hashes of its events",
-            remedy="remove old events as a whole: checkvalve audit prune",
-        )
-    full = sorted(one.seq for one in found if one.salt is not None)
-    if not full:
-        raise ConflictError("this call was erased before", remedy="nothing was changed")
-    connection.execute(sa.update(events).where(*mine).values(body="", salt=None))
-    return full
+def _undoings(proposal: Proposal) -> str:
+    """Return how the threads of a call's undoings begin."""
+    return f"{undos.THREAD}{proposal.id}/"
+
+
+def _along(connection: sa.Connection, proposal: Proposal) -> list[Proposal]:
+    """Return the calls that were made for a call: the reads beside it, and all in the threads of its undoings."""
+    row = proposals.c
+    words = (undos.BEFORE, undos.AFTER, undos.LOOK)
+    reads = sa.and_(
+        row.thread == proposal.thread, row.call_id.in_([undos.beside(proposal.call_id, word) for word in words])
+    )
+    mine = sa.or_(reads, row.thread.startswith(_undoings(proposal), autoescape=True))
+    found = connection.execute(sa.select(proposals).where(mine, row.id != proposal.id)).mappings()
+    return [from_row(one) for one in found]
 
 
 def _empty_rows(connection: sa.Connection, proposal: Proposal, at: int) -> None:
@@ -108,6 +133,7 @@ def _empty_rows(connection: sa.Connection, proposal: Proposal, at: int) -> None:
     for one in connection.execute(sa.select(row.id, row.ended_at).where(row.proposal_id == proposal.id)).all():
         ended = {"ended_at": one.ended_at if one.ended_at is not None else at, "value_digest": digest([GONE, one.id])}
         connection.execute(sa.update(endorsements).where(row.id == one.id).values(value=GONE, **ended))
+    empty_talk(connection, proposal.id, now)
 
 
 def _uses_of(connection: sa.Connection, proposal: Proposal) -> list[JSON]:
@@ -115,3 +141,6 @@ def _uses_of(connection: sa.Connection, proposal: Proposal) -> list[JSON]:
     given = endorsing.given_with(connection, proposal.id)
     query = sa.select(uses).where(uses.c.kind == "endorsement", uses.c.item.in_(given)).order_by(uses.c.used_at)
     return [[row["item"], row["proposal_id"], row["used_at"]] for row in connection.execute(query).mappings()]
+
+
+__all__ = ["GONE", "erase_call", "erase_thread"]

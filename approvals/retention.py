@@ -2,8 +2,10 @@
 
 1. The log is exported as a bundle, and the bundle is read back and judged with the public key. It is the archive: with
    the key alone it proves what is removed now.
-2. Removed are tasks whose calls are all over and have not moved since the given time: calls, permits, attempts, and
-   their events; and old heartbeats and refusals. A call that gave or used an endorsement or a mandate stays.
+2. Removed are tasks whose calls are all over and have not moved since the given time: calls, permits, attempts, plans,
+   votes, remarks, what would undo them, their stored words and results, and their events; hand-overs and sessions that
+   ended before; and old heartbeats and refusals. What stays: a call that gave or used an endorsement, a mandate or a
+   standing rule, one that somebody has yet to look at, and one whose undoing is under way.
 3. An event has the numbers of what was removed, the digest of the archive and its checkpoint. The hashes of removed
    events stay in the tree, so every checkpoint, receipt and proof still fits.
 """
@@ -19,6 +21,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit
+from checkvalve.approvals.account_tables import sessions
 from checkvalve.approvals.bundles import export_bundle, read_bundle, verify_bundle
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import LogTamperedError
@@ -26,12 +29,23 @@ from checkvalve.approvals.judge import PRUNED
 from checkvalve.approvals.lastsigned import newest
 from checkvalve.approvals.notes import PublicKey
 from checkvalve.approvals.records import MOVES
+from checkvalve.approvals.review_tables import (
+    afterlooks,
+    delegations,
+    plans,
+    remarks,
+    snoozes,
+    standing_rules,
+    undos,
+    votes,
+)
 from checkvalve.approvals.store import Store
-from checkvalve.approvals.tables import attempts, endorsements, events, grants, proposals, uses
+from checkvalve.approvals.tables import attempts, content, endorsements, events, grants, history, proposals, uses
 from checkvalve.filters.strictjson import JSON
 
 _KINDS: Final = ("call.refused", "log.heartbeat")
 _CHUNK: Final = 500  # values in one statement
+_OPEN: Final = tuple(state.value for state in MOVES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +74,16 @@ def prune(store: Store, keys: Sequence[PublicKey], archive: Path, *, before: int
     kept = "sha256:" + hashlib.sha256(archive.read_bytes()).hexdigest()
     with store.write() as connection:
         calls, numbers = _old(connection, before, size)  # 2.
+        handed, told = _ended(connection, before, size)
+        numbers = sorted({*numbers, *told})
         if not numbers:
             return Pruned(0, 0, kept)
+        threads = _threads(connection, calls)
         for table, column in _TABLES:
             _delete(connection, column, calls, table)
+        for table in (content, history):
+            _delete(connection, table.c.thread, threads, table)
+        _delete(connection, delegations.c.id, handed, delegations)
         _delete(connection, events.c.seq, numbers, events)
         body: dict[str, JSON] = {"removed": _ranges(numbers), "archive": kept, "before": rfc3339(before), "by": by}
         body["checkpoint"] = newest(connection)
@@ -71,25 +91,63 @@ def prune(store: Store, keys: Sequence[PublicKey], archive: Path, *, before: int
     return Pruned(len(calls), len(numbers), kept)
 
 
-_TABLES: Final = ((attempts, attempts.c.proposal_id), (grants, grants.c.proposal_id), (proposals, proposals.c.id))
+_TABLES: Final = (
+    *((table, table.c.proposal_id) for table in (plans, votes, remarks, snoozes, afterlooks, undos, attempts, grants)),
+    (proposals, proposals.c.id),
+)
+_SESSION: Final = "session:"
+"""How the subject of a session's events begins."""
 
 
 def _old(connection: sa.Connection, before: int, size: int) -> tuple[list[str], list[int]]:
-    """Return the calls and the events that can go."""
+    """Return the calls and the events that can go.
+
+    The last event that was signed stays: the next one is bound to its hash.
+    """
     row = proposals.c
-    tied = sa.union(sa.select(uses.c.proposal_id), sa.select(endorsements.c.proposal_id))
-    alive = sa.or_(row.state.in_([state.value for state in MOVES]), row.updated_at >= before, row.id.in_(tied))
+    undoing = sa.select(undos.c.proposal_id).join(proposals, row.id == undos.c.undo_id).where(row.state.in_(_OPEN))
+    tied = sa.union(
+        sa.select(uses.c.proposal_id),
+        sa.select(endorsements.c.proposal_id),
+        sa.select(standing_rules.c.proposal_id),
+        sa.select(afterlooks.c.proposal_id).where(afterlooks.c.looked_at.is_(None)),
+        undoing,
+    )
+    alive = sa.or_(row.state.in_(_OPEN), row.updated_at >= before, row.id.in_(tied))
     kept = sa.select(row.thread).where(alive)
     calls = list(connection.execute(sa.select(row.id).where(row.thread.not_in(kept))).scalars())
-    late = (events.c.seq > size) | (events.c.at >= before)
+    late = (events.c.seq >= size) | (events.c.at >= before)
     unsealed = {str(one) for one in connection.execute(sa.select(events.c.subject).where(late).distinct()).scalars()}
     calls = [one for one in calls if one not in unsealed]
     numbers = list[int]()
     for part in _parts(calls):
         numbers += connection.execute(sa.select(events.c.seq).where(events.c.subject.in_(part))).scalars()
-    plain = sa.select(events.c.seq).where(events.c.kind.in_(_KINDS), events.c.seq <= size, events.c.at < before)
+    plain = sa.select(events.c.seq).where(events.c.kind.in_(_KINDS), events.c.seq < size, events.c.at < before)
     numbers += connection.execute(plain).scalars()
     return calls, sorted(set(numbers))
+
+
+def _threads(connection: sa.Connection, calls: Sequence[str]) -> list[str]:
+    """Return the tasks of calls that go: no other call of them stays."""
+    found = set[str]()
+    for part in _parts(calls):
+        found |= set(connection.execute(sa.select(proposals.c.thread).where(proposals.c.id.in_(part))).scalars())
+    return sorted(found)
+
+
+def _ended(connection: sa.Connection, before: int, size: int) -> tuple[list[str], list[int]]:
+    """Return the hand-overs that ended, and the events of those and of sessions that are gone, all of them old."""
+    row = delegations.c
+    late = sa.select(events.c.subject).where((events.c.seq >= size) | (events.c.at >= before))
+    over = sa.or_(row.expires_at < before, sa.and_(row.ended_at.is_not(None), row.ended_at < before))
+    handed = list(connection.execute(sa.select(row.id).where(over, row.id.not_in(late))).scalars())
+    numbers = list[int]()
+    for part in _parts(handed):
+        numbers += connection.execute(sa.select(events.c.seq).where(events.c.subject.in_(part))).scalars()
+    open_ = sa.select(sa.literal(_SESSION) + sessions.c.key)
+    gone = sa.select(events.c.seq).where(events.c.subject.startswith(_SESSION, autoescape=True))
+    numbers += connection.execute(gone.where(events.c.subject.not_in(late), events.c.subject.not_in(open_))).scalars()
+    return handed, numbers
 
 
 def _delete(connection: sa.Connection, column: sa.Column[object], values: Sequence[object], table: sa.Table) -> None:

@@ -25,7 +25,9 @@ from checkvalve.filters.strictjson import JSON
 RULE: Final = "undo"
 """The rule of every call that undoes another one: a person decides it."""
 THREAD: Final = "undo/"
-"""How the thread of such a call begins; the id of what it undoes follows."""
+"""How the thread of such a call begins; the id of what it undoes follows, and how often that was asked for."""
+BEFORE, AFTER, LOOK = "before", "after", "look"
+"""Words in the names of reads: right before an effect, right after it, and when somebody asks for its undoing."""
 DONE: Final = frozenset({State.SUCCEEDED, State.CONFIRMED_DONE})
 """States of an effect that happened, for sure."""
 _NOTHING_HAPPENED: Final = frozenset(
@@ -45,6 +47,7 @@ WHY: Final = {
     "not_canonical": "a value that is needed has no canonical form",
     "too_large": "what would have to be kept is too large",
     "failed": "the program failed to keep it",
+    "erased": "it was erased",
 }
 """Why nothing was kept, in words."""
 
@@ -73,9 +76,15 @@ class Undo:
             raise StoreCorruptError("a kept undoing cannot be read", remedy="verify the audit log") from error
 
 
-def thread_for(proposal_id: str) -> str:
-    """Return the thread of the calls that undo a proposal."""
-    return THREAD + proposal_id
+def beside(call_id: str, word: str) -> str:
+    """Return the name of a call that is made beside another one; the turn stays at its end, where it is looked for."""
+    name, mark, turn = call_id.rpartition("@")
+    return f"{name}~{word}@{turn}" if mark else f"{call_id}~{word}"
+
+
+def thread_for(proposal_id: str, ask: int) -> str:
+    """Return the thread of the call that undoes a proposal, asked for for the ``ask``-th time: a task of its own."""
+    return f"{THREAD}{proposal_id}/{ask}"
 
 
 def keep(connection: sa.Connection, proposal: Proposal, kept: Kept, *, at: int) -> None:
@@ -115,7 +124,9 @@ def refusal(connection: sa.Connection, proposal: Proposal, row: Undo | None, *, 
     if row.undo_id:
         query = sa.select(proposals.c.state, proposals.c.requester).where(proposals.c.id == row.undo_id)
         found = connection.execute(query).one_or_none()
-        if found is not None and State(found.state) not in _NOTHING_HAPPENED:
+        if found is None:
+            return "its undoing was asked for before, and a retention rule has removed it"
+        if State(found.state) not in _NOTHING_HAPPENED:
             done = "it was undone" if State(found.state) in DONE else f"its undoing is {found.state}"
             return f"{done}: {row.undo_id}, asked for by {found.requester}"
     return ""
@@ -152,6 +163,6 @@ def listed(connection: sa.Connection, *, now: int, everything: bool = False, lim
 
 
 __all__ = [
-    "DONE", "RULE", "THREAD", "WHY", "Undo", "ask", "keep", "listed", "note_undone", "of_undo", "read", "refusal",
-    "thread_for",
+    "AFTER", "BEFORE", "DONE", "LOOK", "RULE", "THREAD", "WHY", "Undo", "ask", "beside", "keep", "listed",
+    "note_undone", "of_undo", "read", "refusal", "thread_for",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from langchain_core.tools import BaseTool
 
@@ -22,7 +22,7 @@ from checkvalve.approvals.manifest import schema_digest
 from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.undo_call import Kept, Seen, kept, look_args
-from checkvalve.approvals.undos import WHY
+from checkvalve.approvals.undos import AFTER, BEFORE, WHY, beside
 from checkvalve.approvals.undospec import BeforeSpec, UndoSpec
 from checkvalve.approvals.verdicts import Allow
 from checkvalve.filters.errors import HostileInputError
@@ -36,9 +36,6 @@ from checkvalve.graphs.stored_results import NOTHING, declared_value
 from checkvalve.graphs.tool_results import returned
 from checkvalve.graphs.toolbox import schema_of
 
-BEFORE: Final = "before"
-AFTER: Final = "after"
-
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -47,12 +44,6 @@ class Look:
     value: object = NOTHING
     proposal: str = ""
     why: str = ""
-
-
-def beside(call_id: str, word: str) -> str:
-    """Return the name of a call that is made beside another one; the turn stays at its end, where it is looked for."""
-    name, mark, turn = call_id.rpartition("@")
-    return f"{name}~{word}@{turn}" if mark else f"{call_id}~{word}"
 
 
 class Reading:
@@ -244,4 +235,4 @@ def _tool_call(call: Call, args: dict[str, JSON]) -> dict[str, Any]:
     return {"name": call.tool, "args": args, "id": call.id, "type": "tool_call"}
 
 
-__all__ = ["AFTER", "BEFORE", "Keeping", "Look", "Reading", "beside", "look_call"]
+__all__ = ["Keeping", "Look", "Reading", "look_call"]

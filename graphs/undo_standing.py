@@ -13,14 +13,10 @@ from checkvalve.approvals.records import Proposal, State, proposal_id
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.undo_call import UndoCall, declared_digest, differences
-from checkvalve.approvals.undos import RULE, Undo, thread_for
+from checkvalve.approvals.undos import AFTER, LOOK, RULE, Undo, beside, thread_for
 from checkvalve.filters.strictjson import JSON
-from checkvalve.graphs.keeping import AFTER, beside
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.stored_results import NOTHING, declared_value
-
-LOOK = "look"
-"""The word in the name of the read that is made when somebody asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +87,7 @@ class Standings:
         """Return what a call undoes, if it is the one that was asked for."""
         with self._queue.store.read() as connection:
             found = undos.of_undo(connection, undo.id) if undo.rule == RULE else None
-        return found if found is not None and undo.thread == thread_for(found.proposal_id) else None
+        return found if found is not None and undo.thread == thread_for(found.proposal_id, found.asks) else None
 
     def _undo(self, row: Undo | None) -> Proposal | None:
         try:
@@ -112,4 +108,4 @@ class Standings:
         return declared_value(outcome.result, spec) if outcome.state is State.SUCCEEDED else NOTHING
 
 
-__all__ = ["LOOK", "Standing", "Standings"]
+__all__ = ["Standing", "Standings"]

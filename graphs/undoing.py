@@ -32,7 +32,7 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.roles import Role, require_role
 from checkvalve.approvals.undo_call import UndoCall, differences
-from checkvalve.approvals.undos import RULE, thread_for
+from checkvalve.approvals.undos import LOOK, RULE, Undo, beside, thread_for
 from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
@@ -40,12 +40,12 @@ from checkvalve.graphs import given
 from checkvalve.graphs.calls import Call
 from checkvalve.graphs.detached import detached, keyed
 from checkvalve.graphs.errors import PipelineError
-from checkvalve.graphs.keeping import Keeping, Look, Reading, beside, look_call
+from checkvalve.graphs.keeping import Keeping, Look, Reading, look_call
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
 from checkvalve.graphs.stored_results import NOTHING, declared_value
 from checkvalve.graphs.tool_results import returned
-from checkvalve.graphs.undo_standing import LOOK, Standing, Standings
+from checkvalve.graphs.undo_standing import Standing, Standings
 
 _CHANGED: Final = Deny("undo-changed", "undo_changed", remedy_for("undo-changed"))
 _OVER: Final = Deny("undo-over", "undo_over", remedy_for("undo-over"))
@@ -78,7 +78,7 @@ class Undoing:
         found = self.standing(name)  # 1.
         if found.why_not or found.call is None or found.row is None:
             raise ConflictError(f"this call cannot be undone: {found.why_not}", remedy="nothing was changed")
-        session = self._session(found.proposal, requester)
+        session = self._session(found.row, requester, found.row.asks + 1)
         name = f"undo-{secrets.token_hex(8)}"
         self._take_in(session, found.proposal, found.call)  # 3.
         self._read(session, found.call, _by_name(tools), beside(name, LOOK))  # 2.
@@ -133,7 +133,7 @@ class Undoing:
             return self._services.executor.look(name)
         if undo.tool not in known:
             raise PipelineError(f"the tool {undo.tool!r} is not here", "name the module that has it: --tools MODULE")
-        session, tool = self._session(self._queue.get(found.proposal_id), undo.requester), known[undo.tool]
+        session, tool = self._session(found, undo.requester, found.asks), known[undo.tool]
         args = undo.args()
         call = look_call(self._services, (undo.tool, undo.server, args), tool, name=undo.call_id)
         keeping = Keeping.of(self._services, session, call, known.get)
@@ -195,8 +195,8 @@ class Undoing:
             made = Call(tool, {}, f"{proposal.id[:8]}.{kind}", proposal.server)
             session.result(made, value, key=f"undone/{kind}", declared=kind != "argument")
 
-    def _session(self, proposal: Proposal, requester: str) -> GuardSession:
-        return GuardSession(self._services, thread_for(proposal.id), requester)
+    def _session(self, row: Undo, requester: str, ask: int) -> GuardSession:
+        return GuardSession(self._services, thread_for(row.proposal_id, ask), requester)
 
     def _pinned(self, call: UndoCall) -> str | None:
         """Return the pinned digest: whoever asks has no live tool; who runs it compares the schema that it has."""

@@ -5,6 +5,7 @@ As a program, ``undo_world.py FOLDER UNDO STEP`` runs an approved undoing and ki
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -174,9 +175,17 @@ class Office:
     def tools(self, *without: str) -> list[BaseTool]:
         return [tool for tool in self.notebook.tools() if tool.name not in without]
 
-    def act(self, tool: str, *without: str, task: str = "", services: Services | None = None, **args: Any) -> Outcome:
-        """Let an agent make a call that the user asked for, as a surface runs it."""
-        used, known = services or self.services, {one.name: one for one in self.tools(*without)}
+    def act(
+        self,
+        tool: str,
+        *without: str,
+        task: str = "",
+        services: Services | None = None,
+        approve: bool = True,
+        **args: Any,
+    ) -> Outcome:
+        """Let an agent make a call that the user asked for; a person says yes where one has to."""
+        used = services or self.services
         self.turns += 1
         session = GuardSession(used, "task", "bob")
         said = task or f"create, update, change, delete or send note {' '.join(str(value) for value in args.values())}"
@@ -184,13 +193,28 @@ class Office:
         call = Call(tool, args, f"c{self.turns}@t{self.turns}", turn=f"t{self.turns}")
         proposal = session.propose(call)
         if proposal.state is State.PENDING:
+            if not approve:
+                return Outcome(proposal)
             self.queue.approve(proposal.id, self.person(), proposal.digest)
-        keeping, spec = Keeping.of(used, session, call, known.get), used.manifest.find(tool)
+        return self._run(used, session, call, proposal, without)
+
+    def again(self, proposal: Proposal) -> Outcome:
+        """Run a call that was approved since."""
+        session = GuardSession(self.services, proposal.thread, proposal.requester)
+        call = Call(proposal.tool, proposal.args(), proposal.call_id, turn=proposal.call_id.rpartition("@")[2])
+        return self._run(self.services, session, call, proposal, ())
+
+    def _run(
+        self, used: Services, session: GuardSession, call: Call, proposal: Proposal, without: tuple[str, ...]
+    ) -> Outcome:
+        known = {one.name: one for one in self.tools(*without)}
+        keeping, spec = Keeping.of(used, session, call, known.get), used.manifest.find(call.tool)
 
         def effect(values: dict[str, Any], _key: str) -> Any:
             if keeping is not None:
                 keeping.begin(values)
-            return returned(known[tool].invoke({"name": tool, "args": values, "id": "x", "type": "tool_call"}), "x")
+            made = {"name": call.tool, "args": values, "id": "x", "type": "tool_call"}
+            return returned(known[call.tool].invoke(made), "x")
 
         keep = None if keeping is None else lambda record: keeping.keep(declared_value(record, spec))
         outcome = used.executor.run(proposal.id, effect, revalidate=session.revalidation(call), keep=keep)
@@ -203,9 +227,15 @@ class Office:
 
 
 def main(folder: str, undo: str, step: str) -> None:
-    """Be a process that dies."""
-    store = Store.open(f"sqlite:///{folder}/gate.db")
-    office = Office(store, Path(folder), on_step=lambda at: os.kill(os.getpid(), signal.SIGKILL) if at == step else None)
+    """Be a process that dies when it is at a step for the n-th time: ``recorded:2``."""
+    wanted, _, number = step.rpartition(":")
+    left = itertools.count(1)
+
+    def at(name: str) -> None:
+        if name == wanted and next(left) == int(number):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    office = Office(Store.open(f"sqlite:///{folder}/gate.db"), Path(folder), on_step=at)
     Undoing(office.services).run(undo, office.tools())
 
 

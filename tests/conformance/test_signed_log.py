@@ -285,7 +285,7 @@ def test_an_erased_call_says_nothing_any_more_and_every_proof_still_fits(log: De
     with log.store.read() as connection:
         old = make_receipt(connection, list(audit.read_events(connection, subject=done.id)))
     with log.store.write() as connection:
-        assert erase_call(connection, done.id, at=9, by="ann", reason="asked to") == 9
+        assert erase_call(connection, done.id, at=9, by="ann", reason="asked to") == 10
     log.sealer.seal()
     assert log.verify().ok
     assert verify_bundle(log.bundle(), log.key.public).ok

@@ -1,0 +1,176 @@
+"""Undoing: what is read before and after, where values are from, what is refused, and what a redo is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from checkvalve.approvals.errors import ConflictError, NotFoundError, QueueError
+from checkvalve.approvals.records import State
+from checkvalve.approvals.store import Store
+from checkvalve.approvals.undos import beside
+from checkvalve.graphs.errors import PipelineError
+from checkvalve.graphs.undoing import Undoing
+from tests.undo_world import MANIFEST, Office
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[Office]:
+    with Store.open(f"sqlite:///{tmp_path}/gate.db") as store:
+        yield Office(store, tmp_path)
+
+
+@pytest.mark.claim("C2")
+def test_reads_before_and_after_are_calls_with_verdicts_of_their_own(office: Office) -> None:
+    done = office.act("update_note", id="n1", text="eggs").proposal
+    reads = [row for row in office.queue.list(thread="task") if row.tool == "get_note"]
+    assert [(row.call_id, row.rule, row.state) for row in reads] == [
+        (beside(done.call_id, word), "read-inside", State.SUCCEEDED) for word in ("before", "after")
+    ]
+    found = office.undoing.standing(done.id)
+    assert found.call is not None
+    assert (found.left, found.call.before) == ({"title": "List", "text": "eggs"}, reads[0].id)
+
+
+def test_a_failing_read_holds_nothing_up_unless_it_is_required(office: Office) -> None:
+    done = office.act("update_note", "get_note", id="n1", text="eggs")
+    assert done.state is State.SUCCEEDED
+    assert "was not at hand" in office.undoing.standing(done.proposal.id).why_not
+    held = office.act("delete_note", "get_note", id="n1")
+    assert (held.state, held.proposal.code) == (State.FAILED, "not_started")
+    assert office.notebook.effects == ["update n1 eggs"]
+
+
+def test_a_tool_that_breaks_while_it_reads_holds_nothing_up(office: Office) -> None:
+    office.notebook.write({"n1": {"title": "List", "text": "milk"}}, "begin")
+    tools = {tool.name: tool for tool in office.tools()}
+    tools["get_note"].func = lambda id: 1 / 0  # type: ignore[attr-defined]  # a StructuredTool
+    office.tools = lambda *_: list(tools.values())  # type: ignore[method-assign]
+    done = office.act("update_note", id="n1", text="eggs")
+    assert done.state is State.SUCCEEDED
+    assert "could not be read" in office.undoing.standing(done.proposal.id).why_not
+
+
+@pytest.mark.claim("C3")
+def test_no_value_of_an_undoing_is_the_users(office: Office) -> None:
+    done = office.act("update_note", id="n1", text="eggs", task="please update note n1, set it to eggs").proposal
+    assert done.verdict_name == "allow", "the user named all of it"
+    undo = office.undoing.ask(done.id, "carl", office.tools())
+    reports = {item["path"]: item for item in undo.decision["arguments"]}  # type: ignore[index, union-attr]
+    for path, kind in (("id", "argument"), ("text", "before")):
+        (found,) = reports[path]["origins"]  # type: ignore[index, misc]
+        assert found["trust"] == "untrusted"  # type: ignore[index]
+        assert f".{kind}#" in found["source"]  # type: ignore[index, operator]
+    assert undo.verdict_name == "review"
+
+
+def test_a_changed_state_is_shown_and_then_the_shown_one_must_still_hold(office: Office) -> None:
+    done = office.act("update_note", id="n1", text="eggs").proposal.id
+    office.notebook.write({"n1": {"title": "List", "text": "by hand"}}, "hand")
+    undo = office.undoing.ask(done, "carl", office.tools())
+    assert office.undoing.standing(done).changes == [("$.text", "eggs", "by hand")]
+    office.approve(undo)
+    office.notebook.write({"n1": {"title": "List", "text": "by hand again"}}, "hand")
+    outcome = office.undoing.run(undo.id, office.tools())
+    assert outcome.state is State.INVALIDATED
+    assert office.notebook.read()["n1"]["text"] == "by hand again"
+    again = office.undoing.ask(done, "carl", office.tools())
+    office.approve(again)
+    assert office.undoing.run(again.id, office.tools()).state is State.SUCCEEDED
+    assert office.notebook.read()["n1"]["text"] == "milk"
+
+
+def test_without_a_look_the_state_must_be_what_the_effect_left(office: Office) -> None:
+    done = office.act("update_note", id="n1", text="eggs").proposal.id
+    undo = office.undoing.ask(done, "carl")  # no tools at hand
+    assert not office.undoing.standing(undo.id).looked
+    office.approve(undo)
+    office.notebook.write({"n1": {"title": "List", "text": "by hand"}}, "hand")
+    assert office.undoing.run(undo.id, office.tools()).state is State.INVALIDATED
+
+
+@pytest.mark.claim("C4")
+def test_after_a_change_of_the_declaration_nothing_is_undone(office: Office) -> None:
+    done = office.act("create_note", title="a", text="b").proposal.id
+    undo = office.undoing.ask(done, "carl")
+    office.approve(undo)
+    changed = Undoing(office.serve(MANIFEST.replace("within: 30d", "within: 31d")))
+    assert changed.run(undo.id, office.tools()).state is State.INVALIDATED
+    with pytest.raises(ConflictError, match="the manifest no longer says"):
+        changed.ask(done, "carl")
+    gone = Undoing(
+        office.serve(MANIFEST.replace("  delete_note:\n", "  remove_note:\n").replace("delete_note", "remove_note"))
+    )
+    with pytest.raises(ConflictError, match="the manifest no longer says"):
+        gone.ask(done, "carl")
+
+
+@pytest.mark.claim("C2", "C4")
+def test_after_a_change_of_the_tools_schema_nothing_is_undone(office: Office) -> None:
+    from checkvalve.approvals.manifest import schema_digest
+    from checkvalve.graphs.toolbox import schema_of
+
+    delete = next(tool for tool in office.tools() if tool.name == "delete_note")
+    pin = f"  delete_note:\n    schema_digest: {schema_digest(schema_of(delete))}"
+    office.services = office.serve(MANIFEST.replace("  delete_note:", pin))
+    office.undoing = Undoing(office.services)
+    done = office.act("create_note", title="a", text="b").proposal.id
+    undo = office.undoing.ask(done, "carl")
+    office.approve(undo)
+    from langchain_core.tools import StructuredTool
+
+    def delete_note(id: str, everything: bool = True) -> str:
+        raise AssertionError("this is another tool than the pinned one")
+
+    other = StructuredTool.from_function(delete_note, description="delete")
+    assert office.undoing.run(undo.id, [other]).state is State.INVALIDATED
+
+
+def test_an_undoing_can_be_undone_in_turn(office: Office) -> None:
+    done = office.act("update_note", id="n1", text="eggs").proposal.id
+    undo = office.undoing.ask(done, "carl", office.tools())
+    office.approve(undo)
+    office.undoing.run(undo.id, office.tools())
+    with office.store.read() as connection:
+        from checkvalve.approvals import undos
+
+        kept = undos.read(connection, undo.id)
+    assert kept is not None
+    assert kept.call().args == {"id": "n1", "text": "eggs"}
+
+
+@pytest.mark.claim("C2", "C4")
+def test_observe_mode_lets_no_undoing_run_by_itself(office: Office) -> None:
+    services = office.serve(MANIFEST, mode="observe")
+    done = office.act("create_note", title="a", text="b", services=services).proposal
+    assert done.mode == "observe"
+    undo = Undoing(services).ask(done.id, "carl")
+    assert (undo.mode, undo.state) == ("enforce", State.PENDING)
+
+
+def test_what_has_no_undoing_says_so_and_a_name_is_needed(office: Office) -> None:
+    sent = office.act("send_note", id="n1", to="x@corp.example").proposal.id
+    with pytest.raises(ConflictError, match="nothing was kept to undo it"):
+        office.undoing.ask(sent, "carl")
+    assert office.undoing.standing(sent).words == "it cannot be undone; what was sent stays sent"
+    done = office.act("create_note", title="a", text="b").proposal.id
+    with pytest.raises(QueueError, match="needs the name of the person"):
+        office.undoing.ask(done, "")
+    with pytest.raises(NotFoundError):
+        office.undoing.run(done, office.tools())
+    undo = office.undoing.ask(done, "carl")
+    office.approve(undo)
+    with pytest.raises(PipelineError, match="the tool 'delete_note' is not here"):
+        office.undoing.run(undo.id, [])
+    assert [row.id for row in office.undoing.due()] == [undo.id]
+
+
+def test_a_result_that_cannot_be_read_undoes_nothing(office: Office) -> None:
+    done = office.act("create_note", title="a", text="b").proposal
+    assert office.undoing.standing(done.id).call is not None
+    failed = office.act("update_note", id="n9", text="x")
+    assert failed.state is State.FAILED
+    with pytest.raises(ConflictError, match="it is failed"):
+        office.undoing.ask(failed.proposal.id, "carl")
