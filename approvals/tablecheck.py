@@ -25,6 +25,7 @@ from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.handcheck import check_afterlooks, check_delegations, check_rungs
 from checkvalve.approvals.quorumcheck import check_plans, check_roles, check_votes
 from checkvalve.approvals.records import record_digest, stored_digest
+from checkvalve.approvals.review_tables import delegations, standing_rules
 from checkvalve.approvals.reviewers import credential_digest
 from checkvalve.approvals.said import ENDORSEMENT, Seen
 from checkvalve.approvals.standing_check import check_standing
@@ -193,7 +194,10 @@ def _same_mandate(connection: sa.Connection, row: sa.RowMapping, said: Seen) -> 
 
 
 def _check_standing(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
-    yield from check_standing(connection, {name: said.standing for name, said in seen.items()}, only=only)
+    erased = _erased(seen)
+    told = {name: said.standing for name, said in seen.items()}
+    yield from check_standing(connection, told, only=only, erased=erased.keys())
+    yield from _as_erased(connection, standing_rules.c.id, erased, "standing rule")
 
 
 def _check_uses(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
@@ -203,7 +207,8 @@ def _check_uses(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
     for row in _rows(connection, uses.c.proposal_id, ""):
         if row["kind"] == "mandate" and row["item"] in seen:
             continue  # compared with its mandate
-        if row["kind"] == "standing" and seen.get(row["item"], _NOBODY).standing.row is not None:
+        rule = seen.get(row["item"], _NOBODY)
+        if row["kind"] == "standing" and (rule.standing.row is not None or rule.erased):
             continue  # compared with its standing rule
         key = (row["item"], row["proposal_id"])
         found[key] = (row["amount"], row["used_at"])
@@ -223,9 +228,21 @@ def _check_quorum(connection: sa.Connection, seen: Mapping[str, Seen], only: str
 def _check_handed(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
     told = {name: said.handed for name, said in seen.items()}
     erased = frozenset(name for name, said in seen.items() if said.erased)
-    yield from check_delegations(connection, told, only=only)
+    yield from check_delegations(connection, told, only=only, erased=erased)
+    yield from _as_erased(connection, delegations.c.id, _erased(seen), "hand-over")
     yield from check_afterlooks(connection, told, only=only, erased=erased)
     yield from check_rungs(connection, told, only=only, erased=erased)
+
+
+def _erased(seen: Mapping[str, Seen]) -> dict[str, str]:
+    return {name: said.erased for name, said in seen.items() if said.erased}
+
+
+def _as_erased(connection: sa.Connection, column: sa.Column[Any], erased: Mapping[str, str], what: str) -> Found:
+    """Compare what was emptied on its own with the digest of its rows that the erasure has."""
+    for name in connection.execute(sa.select(column).where(column.in_(erased))).scalars().all():
+        if not is_as_erased(connection, name, erased[name]):
+            yield "row_differs", f"the {what} {name} is not what its events say"
 
 
 def _check_undos(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
