@@ -41,6 +41,7 @@ from checkvalve.gateway.logs import configure_logs, get_logger, printable
 from checkvalve.gateway.places import tokens_file
 from checkvalve.gateway.sandbox_command import sandbox_app
 from checkvalve.gateway.settings import LoadedSettings, load_settings, shown
+from checkvalve.gateway.settings_problems import plain_problems
 from checkvalve.gateway.undo_command import undo_app
 from checkvalve.gateway.witness_command import witness_app
 from checkvalve.graphs.errors import GraphError
@@ -125,7 +126,7 @@ def policy_check(
 
 @_config.command("show")
 def config_show(*, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Print every setting and where it comes from."""
+    """Print every setting and where it comes from: those that were set first; and what cannot work, as far as seen."""
     loaded = _loaded()
     values = shown(loaded.settings)
     if as_json:
@@ -133,8 +134,10 @@ def config_show(*, as_json: Annotated[bool, typer.Option("--json", help="Print J
         typer.echo(json.dumps({"file": str(loaded.file) if loaded.file else None, "settings": rows}, indent=2))
         return
     typer.echo(f"file: {loaded.file or 'none'}")
-    for name, value in values.items():
+    for name, value in sorted(values.items(), key=lambda item: loaded.origins[item[0]] == "default"):
         typer.echo(f"{name} = {json.dumps(value)}  ({loaded.origins[name]})")
+    for problem in plain_problems(loaded.settings):
+        typer.echo(f"problem: {problem}", err=True)
 
 
 def _loaded() -> LoadedSettings:

@@ -105,6 +105,19 @@ def test_the_parts_of_a_deployment_can_be_checked(run: Run, place: World) -> Non
     assert "log_level = " in run("--config", str(place.config), "config", "show")[1]
 
 
+def test_config_show_lists_what_was_set_first_and_says_what_cannot_work(
+    run: Run, place: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHECKVALVE_PROFILE", "strickt")
+    monkeypatch.setenv("CHECKVALVE_MANIFEST", str(place.folder / "none.yaml"))
+    code, out, err = run("--config", str(place.config), "config", "show")
+    assert code == 0
+    origins = [line.rpartition("  (")[2] for line in out.splitlines()[1:]]
+    assert origins == sorted(origins, key=lambda origin: origin == "default)")
+    assert "problem: profile: there is no 'strickt'; use one of: strict, contacts" in err
+    assert f"problem: manifest: there is no file {place.folder / 'none.yaml'}" in err
+
+
 def test_the_queue_is_reached_through_the_settings(run: Run, place: World) -> None:
     code, _, err = run("--config", str(place.config), "approvals", "list")
     assert (code, err.startswith("error: there is no database at")) == (2, True)
