@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from checkvalve.filters.inbound.encodings import REGIONS, is_text
-from checkvalve.filters.inbound.linear import Pattern, PatternSet
 from checkvalve.filters.inbound.spelling import RUN_TOGETHER, mendings
 from checkvalve.filters.inbound.views import Builder, View
+from checkvalve.filters.linear import Pattern, PatternSet
 from checkvalve.filters.outcomes import Channel
 
 MAX_REGIONS: Final = 60

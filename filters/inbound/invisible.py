@@ -13,9 +13,9 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-from checkvalve.filters.inbound.linear import Pattern
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
+from checkvalve.filters.linear import Pattern
 from checkvalve.filters.outcomes import Channel, Severity
 
 _RUN: Final = re.compile(

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Final
 
-from checkvalve.filters.inbound.linear import Pattern
 from checkvalve.filters.inbound.views import Builder, View
+from checkvalve.filters.linear import Pattern
 from checkvalve.filters.outcomes import Channel
 
 _STRING: Final = re.compile(r'"((?:[^"\\]++|\\.)*+)"?(\s*+:)?', re.DOTALL)

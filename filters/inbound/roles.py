@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from checkvalve.filters.inbound.linear import Pattern, PatternSet
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
+from checkvalve.filters.linear import Pattern, PatternSet
 from checkvalve.filters.normalise import is_invisible
 from checkvalve.filters.outcomes import Severity
 

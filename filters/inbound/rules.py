@@ -16,9 +16,9 @@ from itertools import islice
 from typing import Final
 
 from checkvalve.filters.inbound.canonical import folded
-from checkvalve.filters.inbound.linear import Pattern, PatternSet
 from checkvalve.filters.inbound.phrases_english import PHRASES, TOOL_PHRASES, table
 from checkvalve.filters.inbound.phrases_world import SCRIPTS, world
+from checkvalve.filters.linear import Pattern, PatternSet
 
 ENOUGH: Final = 3
 """The weight at which a window is flagged."""

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from string import ascii_lowercase
 from typing import Final
 
-from checkvalve.filters.inbound.linear import Pattern, PatternSet
 from checkvalve.filters.inbound.views import Builder, View
+from checkvalve.filters.linear import Pattern, PatternSet
 from checkvalve.filters.outcomes import Channel
 
 

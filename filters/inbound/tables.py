@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from checkvalve.filters.inbound.linear import Pattern
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View, stretches
+from checkvalve.filters.linear import Pattern
 from checkvalve.filters.outcomes import Channel, Severity
 
 _FORMULA: Final = Pattern(

@@ -10,9 +10,9 @@ import re
 from typing import Final
 
 from checkvalve.filters.inbound.canonical import is_plain
-from checkvalve.filters.inbound.linear import Pattern
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
+from checkvalve.filters.linear import Pattern
 from checkvalve.filters.outcomes import Channel, Severity
 
 _ESCAPE: Final = re.compile(

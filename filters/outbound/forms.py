@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from checkvalve.filters.outbound.signs import ADDRESS, ASSIGNED, BRACKETS, CSS, DEFINITION, NAME, TAG, able_to_hold
 from checkvalve.filters.outbound.view import View
 from checkvalve.filters.values import TRAILING
 from checkvalve.filters.vocabulary import FILE_ENDINGS
@@ -85,14 +86,19 @@ class Form:
 def forms(view: View) -> Iterator[Form]:
     """Yield every link and resource of ``view``; those inside others come as well."""
     text = view.text
-    if not SIGNS.search(text):
+    able = able_to_hold(text)
+    if not able or not SIGNS.search(text):
         return
-    yield from _tags(view)
-    yield from _markdown(view)
-    for pattern, resource in ((_ASSIGNED, True), (_CSS, True), (_AUTOLINK, False)):
-        for match in pattern.finditer(text):
+    if TAG in able:
+        yield from _tags(view)
+    if BRACKETS in able:
+        yield from _inline(view)
+    if DEFINITION in able:
+        yield from _definitions(view)
+    for pattern, need, resource in ((_ASSIGNED, ASSIGNED, True), (_CSS, CSS, True), (_AUTOLINK, TAG, False)):
+        for match in pattern.finditer(text) if need in able else ():
             yield Form(match["to"], view.span(*match.span()), resource)
-    for match in _ADDRESS.finditer(text):
+    for match in _ADDRESS.finditer(text) if ADDRESS in able else ():
         target = _trimmed(match[0])
         if target and not _is_file(target):
             yield Form(target, view.span(match.start(), match.start() + len(target)))
@@ -100,7 +106,7 @@ def forms(view: View) -> Iterator[Form]:
 
 def names(view: View) -> Iterator[Form]:
     """Yield bare host names with a long label; they are no links unless a label carries data."""
-    for match in _NAME.finditer(view.text):
+    for match in _NAME.finditer(view.text) if NAME in able_to_hold(view.text) else ():
         yield Form(match[0], view.span(*match.span()))
 
 
@@ -144,8 +150,8 @@ def _first_address(attributes: str) -> str:
     return found["to"] if found else ""
 
 
-def _markdown(view: View) -> Iterator[Form]:
-    """Yield inline links and images by their closing ``](``, and definitions."""
+def _inline(view: View) -> Iterator[Form]:
+    """Yield inline links and images by their closing ``](``."""
     text = view.text
     for start, close in _brackets(text):
         image = start is None or text[max(0, start - 1) : start] == "!"
@@ -156,7 +162,10 @@ def _markdown(view: View) -> Iterator[Form]:
         shown = text[start + 1 : close] if start is not None else " "
         if image or not is_relative(target):
             yield Form(target, view.span(close, end), image, shown or " ", opening)
-    for match in _DEFINITION.finditer(text):
+
+
+def _definitions(view: View) -> Iterator[Form]:
+    for match in _DEFINITION.finditer(view.text):
         if is_relative(match["to"]):
             continue
         signs = (
@@ -170,18 +179,17 @@ def _markdown(view: View) -> Iterator[Form]:
 
 def _brackets(text: str) -> Iterator[tuple[int | None, int]]:
     """Yield opening and closing place of every ``[...](``; one that began before this text has no opening."""
-    if "](" not in text:
-        return
     opened: list[int] = []
-    escaped = False
-    for place, char in enumerate(text):
-        if char == "[" and not escaped:
-            opened.append(place)
-        elif char == "]" and not escaped:
+    for match in _BRACKET.finditer(text):
+        if match[0] == "[":
+            opened.append(match.start())
+        elif match[0] == "]":
             start = opened.pop() if opened else None
-            if text.startswith("](", place):
-                yield start, place
-        escaped = char == "\\" and not escaped
+            if text.startswith("](", match.start()):
+                yield start, match.start()
+
+
+_BRACKET: Final = re.compile(r"\\.|[\[\]]", re.DOTALL)  # what a backslash escapes is no bracket
 
 
 def _destination(text: str, start: int) -> tuple[str, int]:

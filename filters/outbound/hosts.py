@@ -76,7 +76,7 @@ def _is_among(host: str, names: frozenset[str]) -> bool:
 
 def address_of(target: str) -> Address:
     """Return where ``target`` leads; see the module's procedure."""
-    if any(char in "\\ \t\n\r" or ord(char) < 0x20 or is_invisible(char) for char in target):  # noqa: PLR2004 - controls
+    if _is_odd(target):
         return Address(problem="odd-signs")
     scheme, rest = _split(target)
     if scheme in _SPOKEN:
@@ -95,6 +95,16 @@ def address_of(target: str) -> Address:
     host, problem = _host(name.removesuffix(f":{port}") if port is not None else name.rstrip(":"))
     told = bool(parts.query) or ";" in parts.path or port not in {None, 80, 443}  # another port is another server
     return Address(host, problem, told)
+
+
+def _is_odd(target: str) -> bool:
+    """Say whether ``target`` has a sign that clients read differently."""
+    if target.isascii():
+        return bool(_ODD_ASCII.search(target))
+    return any(char == "\\" or char <= " " or is_invisible(char) for char in target)
+
+
+_ODD_ASCII: Final = re.compile(r"[\x00-\x20\\\x7f]")
 
 
 def _split(target: str) -> tuple[str, str]:

@@ -32,7 +32,9 @@ class PromptText:
         """Remember the runs of ``prompts``; one of fewer words than ``run`` is not protected."""
         self._run = run
         written = [form for prompt in prompts for form in (prompt, prompt[::-1], codecs.encode(prompt, "rot13"))]
-        self._runs = {hash(shingle) for form in written for shingle in self._shingles([one[0] for one in _words(form)])}
+        shingles = [shingle for form in written for shingle in self._shingles([one[0] for one in _words(form)])]
+        self._runs = set(map(hash, shingles))
+        self._vocabulary = frozenset(word for shingle in shingles for word in shingle)
 
     def __bool__(self) -> bool:
         return bool(self._runs)
@@ -55,11 +57,22 @@ class PromptText:
         return (*before, *(word for word, *_ in _words(text)))[1 - self._run :] if self._runs else ()
 
     def _in(self, words: Words, before: Sequence[str]) -> Iterator[tuple[int, int]]:
+        if not self._can_repeat([*before, *(word for word, *_ in words)]):
+            return
         shift = len(before)
         for number, shingle in enumerate(self._shingles([*before, *(word for word, *_ in words)])):
             last = number + self._run - 1 - shift
             if last >= 0 and hash(shingle) in self._runs:
                 yield words[number - shift][1] if number >= shift else 0, words[last][2]
+
+    def _can_repeat(self, words: Sequence[str]) -> bool:
+        """Say whether enough words in a row are words of a prompt at all; mostly they are not, and this is fast."""
+        row, known = 0, self._vocabulary
+        for word in words:
+            row = row + 1 if word in known else 0
+            if row == self._run:
+                return True
+        return False
 
     def _shingles(self, words: Sequence[str]) -> Iterator[tuple[str, ...]]:
         return (tuple(words[start : start + self._run]) for start in range(len(words) - self._run + 1))

@@ -95,11 +95,20 @@ def _forced(text: str, limit: int) -> int:
 def is_open(text: str, open_from: OpenFrom) -> bool:
     """Say whether ``text`` ends in the middle of something that has to be judged as a whole."""
     tail = text[-_OPEN:]
-    if _has_open_markup(tail) or _DIGITS.search(text[-_TAIL:]) or names_a_secret(text):
+    if _has_open_markup(tail) or _ends_in_digits(text[-_TAIL:]) or names_a_secret(text):
         return True
     if tail.endswith((" ", "\t", "\n")) and "]:" in tail[-_TAIL:] and _DEFINITION.search(tail):
         return True
     return begins_private_key(text) or open_from(text) < len(text)
+
+
+def _ends_in_digits(tail: str) -> bool:
+    """Say whether a group of digits may go on; the last sign mostly tells that it does not."""
+    last = tail.removesuffix("\n").rstrip(" ")[-1:]
+    return (last in _IN_GROUPS or not last) and _DIGITS.search(tail) is not None
+
+
+_IN_GROUPS: Final = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ ().\u2010\u2011\u2012\u2013\u2014\u2015/-")
 
 
 def _has_open_markup(tail: str) -> bool:

@@ -15,13 +15,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter, itemgetter
 from typing import Final
 
 from checkvalve.filters.errors import FilterError
 from checkvalve.filters.normalise import is_invisible
-from checkvalve.filters.pii.engine import LANGUAGE, analyzer, name_analyzer
+from checkvalve.filters.pii.engine import LANGUAGE, asked, name_analyzer
+from checkvalve.filters.pii.gates import wanted
 from checkvalve.filters.pii.kinds import CARD, KINDS, NAME, NATIONAL_ID, NEEDS, PHONE, WINDOW
 
 CHUNK: Final = 8192
@@ -33,14 +36,6 @@ _NO_PERSON: Final = re.compile(
     r"(?i)(?<![0-9a-f])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-f])|(?<![0-9A-Za-z])(?=[0-9]*[a-f])[0-9a-f]{20,128}(?![0-9A-Za-z])"
     r"|(?:[a-z][a-z0-9+.-]{1,15}:)?//[^\s<>\"']{3,2048}|\bwww\.[^\s<>\"']{3,2048}"
 )
-_GATES: Final[dict[str, re.Pattern[str]]] = {
-    "@": re.compile("@"),
-    "7digits": re.compile(r"\d(?:\D{0,3}\d){6}"),
-    "6digits": re.compile(r"\d(?:\D{0,3}\d){5}"),
-    "4digits": re.compile(r"\d{4}"),
-    "ip": re.compile(r"\d\.\d{1,3}\.\d|[0-9a-fA-F]?:[0-9a-fA-F]{0,4}:"),
-    "long": re.compile(r"[0-9A-Za-z]{25}"),
-}
 
 
 class UnscannedError(FilterError):
@@ -82,7 +77,7 @@ def find_pii(
     """
     entities = [entity for entity, need in NEEDS.items() if need.kind in kinds]
     folded, places = _folded(text)
-    no_person = [match.span() for match in _NO_PERSON.finditer(folded)]
+    no_person = _NoPerson(folded)
     found: list[PiiHit] = []
     for base in range(0, max(1, len(folded)), CHUNK - OVERLAP):
         chunk = folded[base : base + CHUNK]
@@ -90,7 +85,7 @@ def find_pii(
             raise UnscannedError("pii-deadline")
         for entity, start, end, score in _asked(chunk, entities, NAME in kinds):
             hit = (start + base, end + base)
-            if entity == NAME or _is_meant(entity, hit, folded, before + text[: places[hit[0]]], no_person):
+            if entity == NAME or _is_meant(entity, hit, folded, _behind(before, text, places[hit[0]]), no_person):
                 kind = NAME if entity == NAME else NEEDS[entity].kind
                 found.append(PiiHit(places[hit[0]], places[hit[1] - 1] + 1, kind, score))
         if expired():
@@ -100,28 +95,44 @@ def find_pii(
 
 def _asked(chunk: str, entities: Sequence[str], names: bool) -> Iterator[tuple[str, int, int, float]]:  # noqa: FBT001
     """Yield entity, place and score of everything that Presidio finds in a chunk."""
-    open_gates = {name for name, gate in _GATES.items() if gate.search(chunk)}
-    wanted = [entity for entity in entities if NEEDS[entity].gate in open_gates]
-    if wanted:
-        for result in analyzer().analyze(chunk, language=LANGUAGE, entities=wanted):
-            yield result.entity_type, result.start, result.end, result.score
+    for result in asked(chunk, wanted(chunk, entities)):
+        yield result.entity_type, result.start, result.end, result.score
     if names:
         for result in name_analyzer(NAME_MODEL).analyze(chunk, language=LANGUAGE, entities=["PERSON"]):
             yield NAME, result.start, result.end, result.score
 
 
-def _is_meant(
-    entity: str, hit: tuple[int, int], folded: str, before: str, no_person: Iterable[tuple[int, int]]
-) -> bool:
+class _NoPerson:
+    """The stretches of a text in which a number is nobody's: looked for when the first number is found."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._spans: list[tuple[int, int]] | None = None
+
+    def has(self, start: int, end: int) -> bool:
+        """Say whether ``start`` to ``end`` touches one."""
+        if self._spans is None:
+            self._spans = [match.span() for match in _NO_PERSON.finditer(self._text)]
+        at = bisect_right(self._spans, start, key=itemgetter(1))
+        return at < len(self._spans) and self._spans[at][0] < end
+
+
+def _behind(before: str, text: str, place: int) -> str:
+    """Return the last characters before ``place`` of ``text``, which stands behind ``before``."""
+    near = text[max(0, place - WINDOW) : place]
+    return near if len(near) == WINDOW else (before + near)[-WINDOW:]
+
+
+def _is_meant(entity: str, hit: tuple[int, int], folded: str, before: str, no_person: _NoPerson) -> bool:
     """Do step 4 for one find."""
     need = NEEDS[entity]
     start, end = hit
-    if need.kind in _NUMBERS and any(first < end and start < last for first, last in no_person):
+    if need.kind in _NUMBERS and no_person.has(start, end):
         return False
     glued = folded[start].isalnum() and start > 0 and folded[start - 1].isalnum()
     if need.kind in _NUMBERS and (glued or folded[end : end + 1].isalnum()):
         return False
-    return need.accepts(folded[start:end].strip(), before[-WINDOW:])
+    return need.accepts(folded[start:end].strip(), before)
 
 
 def _folded(text: str) -> tuple[str, Sequence[int]]:
@@ -143,6 +154,10 @@ def _folded(text: str) -> tuple[str, Sequence[int]]:
 def _disjoint(hits: Iterable[PiiHit]) -> list[PiiHit]:
     chosen: list[PiiHit] = []
     for hit in sorted(set(hits), key=lambda one: (one.start - one.end, -one.score, one.start)):
-        if not any(hit.start < other.end and other.start < hit.end for other in chosen):
-            chosen.append(hit)
-    return sorted(chosen, key=lambda one: one.start)
+        at = bisect_right(chosen, hit.start, key=_END)  # the first one that ends behind its start
+        if at == len(chosen) or chosen[at].start >= hit.end:
+            chosen.insert(at, hit)
+    return chosen
+
+
+_END: Final = attrgetter("end")

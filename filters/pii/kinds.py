@@ -107,8 +107,15 @@ _OTHER_WORDS: Final = (
 
 def _last(words: str, text: str, base: int = 0) -> int:
     """Return the place of the last of ``words`` in ``text``, plus ``base``; -1 when none of them is there."""
+    if not any(word in text for word in _words(words)):  # much faster than the pattern, and mostly the answer
+        return -1
     found = [match.start() for match in _pattern(words).finditer(text)]
     return found[-1] + base if found else -1
+
+
+@lru_cache(maxsize=64)
+def _words(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
 
 
 @lru_cache(maxsize=64)

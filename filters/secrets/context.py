@@ -75,7 +75,11 @@ def looks_made(value: str) -> bool:
 
 def names_a_secret(text: str) -> bool:
     """Say whether ``text`` ends in the name of a secret whose value is still to come."""
-    return bool(_OPEN.search(text[-_TAIL:]))
+    tail = text[-_TAIL:]
+    lowered = tail.lower()
+    if tail.isascii() and not any(word in lowered for word in _HINTS):
+        return False
+    return bool(_OPEN.search(tail))
 
 
 def _is_sign(char: str) -> bool:

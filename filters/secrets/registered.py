@@ -16,9 +16,11 @@ import unicodedata
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 from checkvalve.filters.errors import HostileInputError
+from checkvalve.filters.linear import Pattern
 from checkvalve.filters.normalise import is_invisible
 from checkvalve.filters.secrets.vendors import SecretHit
 
@@ -27,6 +29,8 @@ MIN_VALUE: Final = 6
 MAX_VALUE: Final = 4096
 _KEY: Final = 6  # signs by which a form is looked up
 _SPLIT_FROM: Final = 8  # letters and digits from which on a value is also found split by signs
+_FEW_KEYS: Final = 5_000  # beginnings that one pattern takes
+_CACHED: Final = 30_000  # code points
 _OPEN_FROM: Final = 4  # signs of a form that keep a stream from going on
 _ESCAPE: Final = re.compile(
     r"(?P<hex>(?:%|\\x|=)[0-9A-Fa-f]{2})|\\u\{?(?P<uni>[0-9A-Fa-f]{4,6})\}?|(?P<ent>&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,8});)"
@@ -72,17 +76,23 @@ class Registered:
 
     def find(self, text: str) -> list[SecretHit]:
         """Return every place a value stands at, in characters of ``text``, in order and without overlaps."""
-        if not self._forms:
-            return []
-        if text.isascii() and not _ESCAPE.search(text) and not self._can_hold(_bare_ascii(text)):
+        if not self._forms or not any(map(self._can_hold, _bare_views(text))):
             return []
         hits = [hit for view, places in _views(text) for hit in self._in_view(text, view, places)]
         return list(_disjoint(sorted(set(hits), key=lambda hit: (hit.start, -hit.end))))
 
     def _can_hold(self, view: str) -> bool:
         """Say whether any form can stand in a view at all; only then the places of its signs are needed."""
+        if self._keys is not None:
+            return self._keys.found(view)
         forms = self._forms
         return any(view[start : start + _KEY] in forms for start in range(len(view) - _KEY + 1))
+
+    @cached_property
+    def _keys(self) -> Pattern | None:
+        """The beginnings of all forms as one pattern, while they are few enough to be one."""
+        keys = [key for key in self._forms if key.isascii()]
+        return Pattern("|".join(keys)) if len(keys) == len(self._forms) <= _FEW_KEYS else None
 
     def _in_view(self, text: str, view: str, places: Sequence[int]) -> Iterator[SecretHit]:
         forms = self._forms
@@ -102,7 +112,7 @@ class Registered:
             return len(text)
         base = max(0, len(text) - 4 * self._longest)
         tail = text[base:]
-        if tail.isascii() and not _ESCAPE.search(tail) and not self._may_be_open(_bare_ascii(tail)):
+        if not any(map(self._may_be_open, _bare_views(tail))):
             return len(text)
         for view, places in _views(tail):
             for start in range(max(0, len(view) - self._longest), len(view) - _OPEN_FROM + 1):
@@ -113,9 +123,17 @@ class Registered:
 
     def _may_be_open(self, view: str) -> bool:
         first = max(0, len(view) - self._longest)
+        if self._opened is not None:
+            return self._opened.found(view[first:])
         return any(
             view[start : start + _OPEN_FROM] in self._openings for start in range(first, len(view) - _OPEN_FROM + 1)
         )
+
+    @cached_property
+    def _opened(self) -> Pattern | None:
+        if not all(key.isascii() for key in self._openings) or len(self._openings) > _FEW_KEYS:
+            return None
+        return Pattern("|".join(sorted(self._openings)))
 
     def _begins(self, rest: str) -> bool:
         if len(rest) >= _KEY:
@@ -162,11 +180,31 @@ def _views(text: str) -> Iterator[tuple[str, Sequence[int]]]:
         yield _squeezed_parts(_unescaped(text), len(text))
 
 
+def _bare_views(text: str) -> Iterator[str]:
+    """Yield the same views without places, and much faster: they say whether places are needed at all."""
+    yield _bare(text)
+    if _ESCAPE.search(text):
+        yield _bare(_ESCAPE.sub(_read, text))
+
+
+class _Bare(dict[int, str]):
+    """What each character becomes in a view."""
+
+    def __missing__(self, code: int) -> str:
+        form = _squeezed_parts([(chr(code), 0)], 1)[0]
+        if len(self) < _CACHED:
+            self[code] = form
+        return form
+
+
+_BARE: Final = _Bare()
 _NO_ALNUM: Final = bytes(code for code in range(128) if not chr(code).isalnum())
 
 
-def _bare_ascii(text: str) -> str:
-    """Return what :func:`_squeezed` returns for ASCII text, without places and much faster."""
+def _bare(text: str) -> str:
+    """Return what :func:`_squeezed` returns, without places."""
+    if not text.isascii():
+        return text.translate(_BARE)
     return text.encode("ascii").translate(None, _NO_ALNUM).decode("ascii").lower()
 
 
@@ -220,10 +258,10 @@ def _all_forms(value: str) -> tuple[set[str], set[str]]:
     spelled = {value, value.lower(), value.upper()}
     once = {form for text in spelled for form in _encoded(text)}
     twice = {form for text in [value, *_encoded(value)] for form in _encoded(text)}
-    return _bare({*spelled, *(text[::-1] for text in spelled)}), _bare(once | twice)
+    return _long({*spelled, *(text[::-1] for text in spelled)}), _long(once | twice)
 
 
-def _bare(texts: Iterable[str]) -> set[str]:
+def _long(texts: Iterable[str]) -> set[str]:
     return {form for form in (_squeezed(text)[0] for text in texts) if len(form) >= _KEY}
 
 

@@ -15,12 +15,11 @@ from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import JOINT, Builder, View
 
 SIGNS = (
-    "a", "B", "é", "ſ", "ﬁ", "Ж", "е", "о", "中", "文", "ا", "ى", "ـ", "\u200b", "\u0301", "\n", "\r\n", "\r", "\x0b",
-    "\x00",     "\x1b[8m", "𝐢", "🅰", "\ud800", "\ufeff", " ", '"', "\\",
-    "\\n", "\\u0041", "\\ud83d\\ude00", ":", ",", "{", "}", "[", "]",
-    "true", "tr", "ue", "1.5e3", "\u3000", "&amp;", "&#105;", "&#1;", "<p>", "</p>", "<br>", "<b x='y z'>", "</b>",
-    "<!-- a b c -->",
-    "<i hidden>", "ingore", "ignoreallpreviousinstructions", "instructoins",
+    "a", "B", "é", "ſ", "ﬁ", "Ж", "е", "о", "中", "文", "ا", "ى", "ـ", "\u200b", "\u0301", "\n", "\r\n", "\r",
+    "\x0b", "\x00", "\x1b[8m", "𝐢", "🅰", "\ud800", "\ufeff", " ", '"', "\\", "\\n", "\\u0041", "\\ud83d\\ude00",
+    ":", ",", "{", "}", "[", "]", "true", "tr", "ue", "1.5e3", "\u3000", "&amp;", "&#105;", "&#1;", "<p>",
+    "</p>", "<br>", "<b x='y z'>", "</b>", "<!-- a b c -->", "<i hidden>", "ingore",
+    "ignoreallpreviousinstructions", "instructoins",
 )  # fmt: skip
 TEXTS = st.lists(st.sampled_from(SIGNS), max_size=60).map("".join)
 
