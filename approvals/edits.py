@@ -164,6 +164,12 @@ def parent_of(connection: sa.Connection, proposal_id: str) -> str:
     return str(connection.execute(query).scalar() or "")
 
 
+def is_edit_of(queue: Queue, proposal: Proposal, other: Proposal) -> bool:
+    """Say whether a call is what a person made of another one."""
+    with queue.store.read() as connection:
+        return parent_of(connection, proposal.id) == other.id
+
+
 def successor_of(connection: sa.Connection, proposal: Proposal) -> Proposal | None:
     """Return what a call was edited to, None where it was not.
 
@@ -229,6 +235,6 @@ def edited(before: Proposal, after: Proposal) -> list[Change]:
 
 
 __all__ = [
-    "MAX_EDITS", "REFUSED", "Decide", "current", "edit", "edited", "first_of", "lineage", "parent_of",
+    "MAX_EDITS", "REFUSED", "Decide", "current", "edit", "edited", "first_of", "is_edit_of", "lineage", "parent_of",
     "successor_of",
 ]  # fmt: skip

@@ -14,17 +14,22 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from checkvalve.approvals import attention, pages_data, snoozes
+from checkvalve.approvals.batching import batch_of
 from checkvalve.approvals.card import leaves
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.content import HistoryItem
-from checkvalve.approvals.people import is_usable, same_person
+from checkvalve.approvals.editing import EDITED
+from checkvalve.approvals.edits import is_edit_of
+from checkvalve.approvals.reach import is_requester
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.roles import account_of
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.web_card import view
 from checkvalve.gateway.web_desk import HOME, Looking, Visit
 from checkvalve.gateway.web_glass_view import glass_view
-from checkvalve.gateway.web_talk_view import talk_view
+from checkvalve.gateway.web_quorum_view import quorum_view
 from checkvalve.gateway.web_standing_view import card_note
+from checkvalve.gateway.web_talk_view import talk_view
 from checkvalve.gateway.web_text import Shown, hex_lines, line, shown
 from checkvalve.gateway.web_undo_view import undo_view
 from checkvalve.gateway.web_views import CardView
@@ -57,6 +62,8 @@ def card_of(visit: Visit, proposal: Proposal, *, compare: bool = True) -> CardVi
     before, usual = pages_data.earlier(desk.queue.store, proposal) if compare else (None, None)
     if before is not None and usual is not None and before.id == usual.id:
         usual = None
+    if before is not None and before.code == EDITED and is_edit_of(desk.queue, proposal, before):
+        before = None  # what the edit changed stands above
     return view(
         proposal,
         items=desk.content.items(proposal.thread),
@@ -77,7 +84,8 @@ def hidden_from(visit: Visit) -> dict[str, int]:
 
 def own_call(visit: Visit, proposal: Proposal) -> bool:
     """Say whether this person may not say yes, since they asked for it, or nobody knows who did; the queue decides."""
-    return not is_usable(proposal.requester) or same_person(proposal.requester, visit.reviewer.name)
+    with visit.desk.queue.store.read() as connection:
+        return is_requester(proposal.requester, account_of(connection, visit.reviewer.name))
 
 
 @router.get("/items/{name}")
@@ -103,8 +111,9 @@ def show_card(visit: Visit, proposal: Proposal, *, notice: str = "", status: int
         shown_seal=shown_seal(visit, proposal, now_ms(visit)),
         undo=undo_view(visit.desk.undo, proposal),
         glass=glass_view(visit, proposal),
+        quorum=quorum_view(visit, proposal),
         talk=talk_view(visit, proposal),
-        equal=len(pages_data.equal_to(store, proposal)) if pending else 1,
+        equal=len(batch_of(store, proposal).rows) if pending else 1,
         flood=visit.desk.queue.flood(proposal.thread),
         next_item=following[0].id if following else "",
         when=to_the_second,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from checkvalve.approvals.content import HistoryItem
+from checkvalve.approvals.editing import HAND, TYPED
 from checkvalve.filters.fields import dotted, leaves, scalar_text, source_of
 from checkvalve.gateway.web_text import Shown, line, shown
 
@@ -88,9 +89,11 @@ def _origin(item: Mapping[str, Any], held: Stored) -> OriginView:
     source, field = split(str(item.get("source")), held)
     span = _span(item.get("span"))
     trust = str(item.get("trust"))
+    if item.get("match") == TYPED:
+        trust, source, field = TYPED, str(item.get("source")).removeprefix(HAND), ""
     tool, at = held.tools.get(source, ("", None))
     return OriginView(
-        trust=trust if trust in TRUSTS else UNKNOWN,
+        trust=trust if trust in {*TRUSTS, TYPED} else UNKNOWN,
         source=line(source),
         tool=line(tool),
         field=line(field),

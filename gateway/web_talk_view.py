@@ -69,7 +69,7 @@ def talk_view(visit: Visit, proposal: Proposal) -> TalkView:
         said=tuple(_remark(item) for item in said),
         asked=any(item.kind == remarks.QUESTION for item in said),
         edit_of="" if before is None else before.id,
-        edited_by=line("" if before is None else before.decided_by),
+        edited_by=line("" if before is None else before.decided_by.removeprefix("reviewer:")),
         edited_to="" if after is None else after.id,
         changed=tuple(_changed(proposal, other, is_edit=before is not None)),
         response=shown(text) if (text := response_of(proposal)) else None,

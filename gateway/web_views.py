@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from checkvalve.approvals.editing import TYPED
 from checkvalve.approvals.queue import MIN_DIGEST
 from checkvalve.approvals.records import State
 from checkvalve.approvals.risk import Tier
@@ -124,8 +125,10 @@ class CardView:
     @property
     def why(self) -> str:
         """The key of the sentence that says why somebody is asked; empty for a rule of somebody's own policy."""
-        nowhere = self.rule.startswith("untrusted-") and bool(self.asked) and not self.asked[0].origins
-        return "why.nowhere" if nowhere else f"why.{self.rule}"
+        about = self.asked[0] if self.rule.startswith("untrusted-") and self.asked else None
+        if about is not None and (not about.origins or about.trust == TYPED):
+            return "why.typed" if about.origins else "why.nowhere"
+        return f"why.{self.rule}"
 
     @property
     def grave(self) -> bool:
