@@ -45,6 +45,8 @@ def is_same(text: Normalised, start: int, end: int, value: str, kind: str) -> bo
         start, end = _with_signs(text.text, start, end, value)
         said = _half(text.source(start, end))
         part = part or _is_part(text.text, start, end)
+        if family in {"url", "host"}:  # "://shop.example/a" is no address, and a part of one
+            part = part or _half(text.source(*_reach(text.text, start, end))).rstrip(TRAILING) != value.rstrip(TRAILING)
         return (whole or not part) and (said == value or _letters(said) == _letters(value))
     if family in _REACHING and not whole:
         said = _half(text.source(*_reach(text.text, start, end)))

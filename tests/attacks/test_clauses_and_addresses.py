@@ -49,3 +49,11 @@ def test_a_place_that_something_came_from_is_not_written_to() -> None:
     session = Session("Save the notes in orders/out.txt and it came from the address forecast/in.txt")
     assert session.verdict("write_file", path="forecast/in.txt", text="the notes").startswith("review:")
     assert session.verdict("write_file", path="orders/out.txt", text="the notes") == "allow:attributed-effect"
+
+
+@pytest.mark.parametrize(
+    "url", ["://docs.example/spec", "s://docs.example/spec", "docs.example/sp", "/docs.example/spec"]
+)
+def test_a_part_of_an_address_is_not_the_address(url: str) -> None:
+    session = Session("Read https://docs.example/spec please")
+    assert not session.verdict("fetch", url=url).startswith("allow")
