@@ -22,6 +22,8 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from checkvalve.approvals import afterlooks
+from checkvalve.approvals.afterlooks import AfterLook
 from checkvalve.approvals.attention import HOUR, SHOWN
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.moments import micros_of
@@ -102,6 +104,7 @@ class Report:
     fast: float
     groups: list[Group] = field(default_factory=list)
     people: list[Person] = field(default_factory=list)
+    glasses: list[AfterLook] = field(default_factory=list)  # broken within the span, or not looked at yet
 
     def to_json(self) -> dict[str, JSON]:
         """Return it for programs."""
@@ -111,6 +114,7 @@ class Report:
             "fast_seconds": self.fast,
             "groups": [{**asdict(item), "tier": item.tier.value} for item in self.groups],
             "people": [asdict(item) for item in self.people],
+            "broken_glasses": [item.to_json() for item in self.glasses],
         }
 
 
@@ -121,7 +125,9 @@ def report(store: Store, *, since: int, until: int, fast: float) -> Report:
     for item in found:
         grouped[item.key].append(item)
     groups = sorted((_group(key, items) for key, items in grouped.items()), key=lambda item: (-item.asked, item.tool))
-    return Report(since, until, fast, groups, _people(found, fast))
+    with store.read() as connection:
+        broken = [one for one in afterlooks.entries(connection, everything=True) if one.is_open or one.at >= since]
+    return Report(since, until, fast, groups, _people(found, fast), broken)
 
 
 def decided(store: Store, since: int) -> list[Decided]:

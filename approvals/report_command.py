@@ -23,6 +23,7 @@ WEEK: Final = 7
 FAST: Final = 2.0
 """Seconds in which nobody reads a card."""
 _DAY: Final = slice(0, 10)
+_SHORT: Final = 8
 _MINUTE: Final = 60
 _HOUR: Final = 3_600
 
@@ -52,6 +53,7 @@ def add_report(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
 def _print(found: Report, queue: Queue) -> None:
     out = console()
     span = f"{to_the_second(found.since)[_DAY]} to {to_the_second(found.until)[_DAY]}"
+    _print_glasses(found)
     if not found.groups:
         out.print(f"nobody was asked anything, {span}")
         return
@@ -62,6 +64,18 @@ def _print(found: Report, queue: Queue) -> None:
     if found.people:
         out.print(Text("\nWho decided", style="bold"))
         out.print(_people(found.people, found.fast))
+
+
+def _print_glasses(found: Report) -> None:
+    """Print what ran by one person's word: first of all, since somebody has to have looked."""
+    out = console()
+    if found.glasses:
+        out.print(Text("By one person's word", style="bold red"))
+    for item in found.glasses:
+        state = f"looked at by {item.looked_by}" if not item.is_open else "NOBODY HAS LOOKED"
+        said = f"{item.proposal_id[:_SHORT]}  {to_the_second(item.at)} by {item.by}, {state}"
+        out.print(safe(said, "" if not item.is_open else "bold red"), soft_wrap=True)
+        out.print(Padding(safe(item.reason), (0, 0, 0, 4)))
 
 
 def _print_group(group: Group) -> None:

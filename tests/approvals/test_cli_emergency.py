@@ -183,3 +183,22 @@ def test_a_changed_record_is_named_and_left_alone(at: Terminal, clock: HandClock
     clock.advance(hours=5)
     said = at.run("tick")
     assert f"{row.id[:8]}  was changed beside the log" in said.output
+
+
+def test_the_weekly_report_begins_with_the_broken_glasses(
+    at: Terminal, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at.person("eve", Role.BREAKER)
+    row = at.desk.propose()
+    typed(monkeypatch, TOKENS[id(at.desk.queue.store), "eve"])
+    at.run("break-glass", row.id, "--reason", REASON, "--digest", row.digest, by="eve")
+    clock.advance(days=30)  # one that nobody has looked at is shown until somebody has
+    said = at.run("report").output
+    assert said.startswith("By one person's word")
+    assert "by eve, NOBODY HAS LOOKED" in said
+    assert REASON in said
+    told = json.loads(at.run("report", "--json").output)["broken_glasses"]
+    assert [(item["approval"], item["state"]) for item in told] == [(row.id, "open")]
+    at.run("afterlook", "close", row.id, "--finding", FINDING, by="ann")
+    assert "By one person's word" not in at.run("report").output
+    assert "looked at by ann" in at.run("report", "--days", "60").output
