@@ -23,7 +23,13 @@ import sqlalchemy as sa
 from checkvalve.approvals import attention, endorsing, moves, plans, reach, stepup, votes
 from checkvalve.approvals.counting import still_counting
 from checkvalve.approvals.delegations import standing_in
-from checkvalve.approvals.errors import NotAllowedError, NoteNeededError
+from checkvalve.approvals.errors import (
+    ApprovalError,
+    NotAllowedError,
+    NoteNeededError,
+    OtherChannelError,
+    RoleNeededError,
+)
 from checkvalve.approvals.matching import match_digest
 from checkvalve.approvals.people import is_usable
 from checkvalve.approvals.plans import Plan
@@ -119,6 +125,19 @@ def say_no(  # each is a part of the no
     return _go_on(connection, bench, proposal, plan, voter, at=at, code=code, note=note)
 
 
+def refusal(
+    connection: sa.Connection, bench: Bench, proposal: Proposal, reviewer: Reviewer, *, yes: bool, at: int
+) -> str:
+    """Say why somebody's answer would not count, and whose would; empty where it would. Changes nothing."""
+    try:
+        plan = _open(connection, bench, proposal, reviewer, at)
+        voter = _voter(connection, bench, proposal, plan, reviewer, yes=yes, at=at)
+        votes.require_unused(votes.read(connection, proposal.id), voter, yes=yes)
+    except ApprovalError as error:
+        return str(error)
+    return ""
+
+
 def require_responder(connection: sa.Connection, bench: Bench, proposal: Proposal, reviewer: Reviewer) -> Account:
     """Return the account of a reviewer who may answer this question so that nothing runs because of it.
 
@@ -194,7 +213,7 @@ def _not_their_role(
 
     answer = "yes" if yes else "no"
     text = f"a {answer} to this call takes the role {either(wanted)}; of {account.name}: {has or 'no role'}"
-    return NotAllowedError(text, remedy=who_could(connection, could))
+    return RoleNeededError(text, remedy=who_could(connection, could))
 
 
 def _check_channel(plan: Plan, channel: str) -> None:
@@ -206,7 +225,7 @@ def _check_channel(plan: Plan, channel: str) -> None:
     allowed = set(plan.channels)
     if channel not in allowed and not (channel == "" and allowed == set(plans.CHANNELS)):
         where = ", ".join(name for name in plans.CHANNELS if name in allowed)
-        raise NotAllowedError(
+        raise OtherChannelError(
             f"a yes to this call is not taken {f'by {channel}' if channel else 'without a channel'}",
             remedy=f"say it by: {where}",
         )
@@ -249,4 +268,4 @@ def _asked_themselves(connection: sa.Connection, proposal: Proposal, said_yes: S
     return any(reach.is_requester(proposal.requester, account_of(connection, vote.reviewer)) for vote in said_yes)
 
 
-__all__ = ["SAYS_NO", "Bench", "Yes", "require_responder", "say_no", "say_yes", "still_counting"]
+__all__ = ["SAYS_NO", "Bench", "Yes", "refusal", "require_responder", "say_no", "say_yes", "still_counting"]

@@ -99,6 +99,14 @@ class BudgetError(QueueError):
     """This person has said yes as often as one can look within an hour: the question waits, or somebody else looks."""
 
 
+class RoleNeededError(NotAllowedError):
+    """This person's roles do not reach as far; the remedy says whose do."""
+
+
+class OtherChannelError(NotAllowedError):
+    """A yes to this call is not taken here; the remedy says where it is."""
+
+
 class NoteNeededError(QueueError):
     """A yes to this call takes a reason in words, and none was given."""
 

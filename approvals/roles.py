@@ -23,7 +23,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.canonical import canonical
-from checkvalve.approvals.errors import CredentialError, NotAllowedError, QueueError, StoreCorruptError
+from checkvalve.approvals.errors import CredentialError, QueueError, RoleNeededError, StoreCorruptError
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.quorumcheck import ACCOUNT
 from checkvalve.approvals.risk import Tier
@@ -190,11 +190,11 @@ def require_role(connection: sa.Connection, reviewer: Reviewer, *wanted: Role) -
     """Return the account of a reviewer who has one of these roles. The caller has checked the credential.
 
     Raises:
-        NotAllowedError: none of them; it says who has one.
+        RoleNeededError: none of them; it says who has one.
     """
     found = account_of(connection, reviewer.name)
     if found.disabled or not found.has(*wanted):
-        raise NotAllowedError(
+        raise RoleNeededError(
             f"this takes the role {either(wanted)}; {found.name} is {either(found.roles) or 'nothing'}",
             remedy=who_could(connection, lambda other: other.has(*wanted)),
         )

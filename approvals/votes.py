@@ -214,9 +214,7 @@ def cast(  # noqa: PLR0913  # each is a column of the vote
     Raises:
         ConflictError: this person, or the one they stand in for, has said something already.
     """
-    earlier = _earlier(read(connection, proposal.id), voter)
-    if earlier is not None and (yes or not earlier.yes or earlier.person != voter.account.person):
-        raise ConflictError(_said_already(earlier), remedy=_way_out(earlier, yes=yes))
+    earlier = require_unused(read(connection, proposal.id), voter, yes=yes)
     roles = sorted(role.value for role in voter.roles)
     row: dict[str, Any] = {
         "reviewer": voter.account.name,
@@ -252,10 +250,21 @@ def _write(connection: sa.Connection, proposal_id: str, person: str, row: dict[s
         raise ConflictError("this vote has changed", remedy="look at the question again; nothing was changed")
 
 
-def _earlier(cast_before: Sequence[Vote], voter: Voter) -> Vote | None:
-    """Return the vote that used one of the voices which this one would use."""
+def require_unused(cast_before: Sequence[Vote], voter: Voter, *, yes: bool) -> Vote | None:
+    """Make sure that this voice may still be used; returns the yes that a no would take back, if there is one.
+
+    A voice is that of a person, of any account, and of whoever handed over.
+
+    Raises:
+        ConflictError: it was used.
+    """
     voices = {voter.account.person, voter.via} - {""}
-    return next((vote for vote in cast_before if not voices.isdisjoint({vote.person, vote.via})), None)
+    earlier = next(
+        (v for v in cast_before if v.reviewer == voter.account.name or not voices.isdisjoint({v.person, v.via})), None
+    )
+    if earlier is not None and (yes or not earlier.yes or earlier.person != voter.account.person):
+        raise ConflictError(_said_already(earlier), remedy=_way_out(earlier, yes=yes))
+    return earlier
 
 
 def _said_already(vote: Vote) -> str:
@@ -270,5 +279,6 @@ def _way_out(earlier: Vote, *, yes: bool) -> str:
 
 
 __all__ = [
-    "CAST", "NO", "YES", "Tally", "Vote", "Voter", "cast", "reachable", "read", "read_all", "shortfall", "tally",
+    "CAST", "NO", "YES", "Tally", "Vote", "Voter", "cast", "reachable", "read", "read_all", "require_unused",
+    "shortfall", "tally",
 ]  # fmt: skip

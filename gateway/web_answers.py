@@ -14,11 +14,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from checkvalve.approvals import pages_data
+from checkvalve.approvals.batching import batch_of
 from checkvalve.approvals.errors import DigestError, QueueError
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.queue import MIN_DIGEST, match_digest
 from checkvalve.approvals.records import Proposal, State
-from checkvalve.approvals.risk import Tier
 from checkvalve.gateway.web_desk import HOME, Posted, Sent, Stop, back, link
 from checkvalve.gateway.web_item import Id, now_ms, own_call
 from checkvalve.gateway.web_prove import step_up_of
@@ -73,15 +73,16 @@ def yes(request: Request, sent: Sent, name: Id) -> Response:
     tier = pages_data.tier(proposal)
     if tier in GRAVE:
         _typed(proposal, sent, where)
-    if tier is Tier.CRITICAL and not note.strip():
-        raise Stop(422, "reason", back=where)
     data = sent.get("scope") == "data" and bool(proposal.endorsable)
     proof = step_up_of(request, sent, proposal)
     if isinstance(proof, Response):  # the page that asks for it
         return proof
     desk = sent.visit.desk
-    desk.queue.approve(proposal.id, sent.visit.reviewer, proposal.digest, endorse=data, note=note, step_up=proof)
-    return back(link(f"/items/{name}", done="endorsed" if data else "approved"))
+    row = desk.queue.approve(
+        proposal.id, sent.visit.reviewer, proposal.digest, endorse=data, note=note, channel="web", step_up=proof
+    )
+    done = "voted" if row.state is State.PENDING else "endorsed" if data else "approved"
+    return back(link(f"/items/{name}", done=done))
 
 
 @router.post("/items/{name}/no")
@@ -91,8 +92,9 @@ def no(sent: Sent, name: Id) -> Response:
     code = sent.get("code")
     if code not in REASONS:
         raise Stop(422, "code", back=link(f"/items/{name}"))
-    sent.visit.desk.queue.reject(proposal.id, sent.visit.reviewer, code, sent.get("note")[:MAX_NOTE])
-    return back(link(f"/items/{name}", done="rejected"))
+    note = sent.get("note")[:MAX_NOTE]
+    row = sent.visit.desk.queue.reject(proposal.id, sent.visit.reviewer, code, note, channel="web")
+    return back(link(f"/items/{name}", done="voted_no" if row.state is State.PENDING else "rejected"))
 
 
 @router.post("/items/{name}/settle")
@@ -130,10 +132,10 @@ def several(sent: Sent, name: Id) -> Response:
     answer, code = sent.get("answer"), sent.get("code")
     if not 0 < len(chosen) <= pages_data.MAX_BATCH or not (answer == "yes" or (answer == "no" and code in REASONS)):
         raise Stop(422, "code", back=link(f"/equal/{name}"))
-    first = sent.visit.desk.queue.get(name)
-    if answer == "yes" and pages_data.tier(first) in GRAVE:
-        _typed(first, sent, link(f"/equal/{name}"))
-    equal = {row.id for row in pages_data.equal_to(sent.visit.desk.queue.store, first)}
+    rows = batch_of(sent.visit.desk.queue.store, sent.visit.desk.queue.get(name)).rows
+    equal = {row.id for row in rows}
+    if answer == "yes" and rows and pages_data.tier(rows[0]) in GRAVE:
+        _typed(rows[0], sent, link(f"/equal/{name}"))
     outcomes: dict[str, str] = {}
     for item in chosen:
         try:
@@ -149,10 +151,10 @@ def _one(sent: Posted, item: str, answer: str, code: str) -> str:
     proposal = proven(sent, item, sent.get(f"shown-{item}"))
     queue, who, note = sent.visit.desk.queue, sent.visit.reviewer, sent.get("note")[:MAX_NOTE]
     if answer == "no":
-        queue.reject(proposal.id, who, code, note)
-        return "done.rejected"
-    queue.approve(proposal.id, who, proposal.digest, note=note)
-    return "done.endorsed"
+        row = queue.reject(proposal.id, who, code, note, channel="web")
+        return "done.voted_no" if row.state is State.PENDING else "done.rejected"
+    row = queue.approve(proposal.id, who, proposal.digest, note=note, channel="web")
+    return "done.voted" if row.state is State.PENDING else "done.endorsed"
 
 
 @router.post("/resume")

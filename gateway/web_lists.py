@@ -17,6 +17,7 @@ from checkvalve.approvals import pages_data
 from checkvalve.approvals.audit import Event
 from checkvalve.approvals.clock import system_clock, to_the_second
 from checkvalve.approvals.judge import body_of
+from checkvalve.approvals.roles import Role, require_role
 from checkvalve.approvals.verify import VerifyReport, format_head, verify
 from checkvalve.gateway.web_desk import HOME, Looking, Sent, Stop, Visit, back
 from checkvalve.gateway.web_text import Shown, line, shown
@@ -131,12 +132,14 @@ def revoke(sent: Sent, name: Given) -> Response:
 @router.get("/audit")
 def audit(visit: Looking) -> Response:
     """Show the end of the log."""
+    _require_auditor(visit)
     return _audit(visit, None)
 
 
 @router.post("/audit")
 def check(request: Request, sent: Sent) -> Response:  # noqa: ARG001  # the form is its seal
     """Verify the log against itself, the tables against the log, and the log against what was signed outside of it."""
+    _require_auditor(sent.visit)
     if not _VERIFYING.acquire(blocking=False):
         raise Stop(503, "verifying", back=f"{HOME}/audit")
     try:
@@ -146,6 +149,16 @@ def check(request: Request, sent: Sent) -> Response:  # noqa: ARG001  # the form
         return _audit(sent.visit, verify(desk.queue.store, keys=keys, outside=kept, now=system_clock()))
     finally:
         _VERIFYING.release()
+
+
+def _require_auditor(visit: Visit) -> None:
+    """Let those look at the log whose role it is.
+
+    Raises:
+        RoleNeededError: it is not this person's.
+    """
+    with visit.desk.queue.store.read() as connection:
+        require_role(connection, visit.reviewer, Role.AUDITOR, Role.ADMINISTRATOR)
 
 
 def _audit(visit: Visit, report: VerifyReport | None) -> Response:

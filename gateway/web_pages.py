@@ -27,8 +27,11 @@ from checkvalve.approvals.errors import (
     CredentialError,
     MandateError,
     NotAllowedError,
+    NoteNeededError,
     NotFoundError,
+    OtherChannelError,
     QueueError,
+    RoleNeededError,
     StandingRuleError,
     StoreCorruptError,
 )
@@ -84,7 +87,10 @@ _ROUTERS: Final[tuple[APIRouter, ...]] = (
 )
 _CODES: Final[tuple[tuple[type[ApprovalError], int, str], ...]] = (
     (NotFoundError, 404, "missing"),
+    (RoleNeededError, 403, "role"),
+    (OtherChannelError, 403, "channel"),
     (NotAllowedError, 403, "own"),
+    (NoteNeededError, 422, "reason"),
     (BudgetError, 429, "budget"),
     (ConflictError, 409, "moved"),
     (QueueError, 409, "refused"),
@@ -194,6 +200,7 @@ def _add_handlers(app: FastAPI) -> None:
         if status == 503:  # noqa: PLR2004  # the operator has to know
             get_logger().error("the store failed", error=type(error).__name__)
         detail = error.message if isinstance(error, QueueError) else ""
+        detail = str(error) if isinstance(error, RoleNeededError | OtherChannelError) else detail  # it says who could
         name = request.path_params.get("name", "")
         where = f"{HOME}/items/{name}" if "/items/" in request.url.path and status != 404 else HOME  # noqa: PLR2004
         return _said(request, Stop(status, code, detail, back=where))
