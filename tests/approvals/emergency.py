@@ -50,8 +50,7 @@ TOKENS: dict[tuple[int, str], str] = {}
 
 def add(desk: Desk, name: str, *roles: Role, person: str = "") -> Reviewer:
     """Add somebody with these roles; without any, with all but that of a breaker."""
-    wanted = {"roles": frozenset(roles)} if roles else {}
-    token = desk.queue.reviewers.add(name, by=desk.reviewer, person=person, **wanted)
+    token = desk.queue.reviewers.add(name, by=desk.reviewer, person=person, roles=roles or None)
     TOKENS[id(desk.queue.store), name] = token
     return desk.queue.reviewers.authenticate(token)
 

@@ -51,7 +51,7 @@ def password(queue: Any, name: str) -> None:
 def add(world: Review, name: str, *roles: Role) -> str:
     reviewers = world.gateway.queue.reviewers
     boss = reviewers.authenticate(world.token)
-    return reviewers.add(name, by=boss, **({"roles": frozenset(roles)} if roles else {}))
+    return reviewers.add(name, by=boss, roles=roles or None)
 
 
 def post(world: Review, path: str, page: str, **values: str) -> Any:
@@ -229,7 +229,7 @@ def api(tmp_path: Path) -> Iterator[Desk]:
 def people(api: Desk, name: str, *roles: Role) -> dict[str, str]:
     reviewers = api.api.gateway.queue.reviewers
     boss = reviewers.authenticate(api.boss["Authorization"].removeprefix("Bearer "))
-    token = reviewers.add(name, by=boss, **({"roles": frozenset(roles)} if roles else {}))
+    token = reviewers.add(name, by=boss, roles=roles or None)
     return {"Authorization": f"Bearer {token}"}
 
 
