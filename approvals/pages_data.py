@@ -161,8 +161,8 @@ def equals(store: Store, *, limit: int = PAGE) -> list[Equals]:
         return [Equals(*row) for row in connection.execute(query.limit(limit))]
 
 
-def equal_to(store: Store, proposal: Proposal) -> list[Proposal]:
-    """Return the open calls that ask the same as ``proposal``, itself first, at most :data:`MAX_BATCH`."""
+def equal_to(store: Store, proposal: Proposal, *, limit: int = MAX_BATCH) -> list[Proposal]:
+    """Return the open calls that ask the same as ``proposal``, itself first; ``batching`` says which are alike."""
     same = [_row.thread == proposal.thread, _row.server == proposal.server, _row.tool == proposal.tool]
     with store.read() as connection:
         stored = connection.execute(sa.select(_row.endorsable).where(_row.id == proposal.id)).scalar_one()
@@ -171,7 +171,7 @@ def equal_to(store: Store, proposal: Proposal) -> list[Proposal]:
         _row.id != proposal.id, _row.created_at, _row.id
     )
     with store.read() as connection:
-        return [from_row(row) for row in connection.execute(query.limit(MAX_BATCH)).mappings()]
+        return [from_row(row) for row in connection.execute(query.limit(limit)).mappings()]
 
 
 def history(store: Store, *, words: str = "", state: State | None = None, page: int = 0) -> list[Proposal]:

@@ -11,12 +11,13 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from checkvalve.approvals import pages_data
+from checkvalve.approvals.batching import Batch, batch_of
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import NotFoundError, StoreCorruptError
 from checkvalve.approvals.pages_data import PAGE
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.gateway.web_card import view
-from checkvalve.gateway.web_desk import Looking, Stop, Visit
+from checkvalve.gateway.web_desk import Looking, Stop, Visit, link
 from checkvalve.gateway.web_glass_view import urgent_view
 from checkvalve.gateway.web_item import Id, card_of, hidden_from, now_ms, own_call, shown_seal
 from checkvalve.gateway.web_text import line, shown
@@ -93,13 +94,14 @@ def equal(visit: Looking, name: Id) -> Response:
 
 def show_batch(visit: Visit, name: str, *, outcomes: dict[str, str] | None = None, status: int = 200) -> Response:
     """Return the table of equal questions, with what became of each after an answer."""
-    store = visit.desk.queue.store
     first = visit.desk.queue.get(name)
-    rows = pages_data.equal_to(store, first) if first.state is State.PENDING else []
+    batch = batch_of(visit.desk.queue.store, first) if first.state is State.PENDING else Batch()
+    rows = list(batch.rows)
     if outcomes:
         rows = [*(visit.desk.queue.get(item) for item in outcomes), *(row for row in rows if row.id not in outcomes)]
     if not rows:
         raise NotFoundError("nothing asks the same any more")
+    first = rows[0]
     views = [view(row) for row in rows]
     texts = [{item.path.plain: item for item in card.arguments} for card in views]
     plain = [{path: repr(item.value) for path, item in row.items()} for row in texts]
@@ -114,6 +116,8 @@ def show_batch(visit: Visit, name: str, *, outcomes: dict[str, str] | None = Non
         missing=shown(""),
         own=own_call(visit, first) and not visit.desk.single_user,
         outcomes=outcomes or {},
+        here=link(f"/equal/{name}"),
+        odd=[view(row) for row in batch.odd],
         now=visit.desk.queue.clock(),
     )
 

@@ -136,7 +136,7 @@ def test_accepted_data_is_taken_back(review: Review) -> None:
 
 
 def test_equal_questions_stand_in_one_table_with_only_their_differences(review: Review) -> None:
-    one, two = review.poisoned(), review.poisoned(number="c2", body="Quarterly numbers")
+    one, two = review.poisoned(), review.poisoned(number="c2", body="A reply about the report")
     other = review.poisoned(thread="another run")
     assert "2 calls ask the same" in plain(review.get("/review"))
     where = f"/review/equal/{one.id}"
@@ -156,7 +156,7 @@ def test_equal_questions_stand_in_one_table_with_only_their_differences(review: 
 
 
 def test_a_batch_answers_only_what_was_chosen_and_is_equal(review: Review) -> None:
-    one, two, odd = review.poisoned(), review.poisoned(number="c2", body="B"), review.made_up()
+    one, two, odd = review.poisoned(), review.poisoned(number="c2", body="A reply"), review.made_up()
     where = f"/review/equal/{one.id}"
     fields = review.fields(review.get(where), where)
     review.wait()
