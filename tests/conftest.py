@@ -2,7 +2,8 @@
 
 Sockets are off through pytest-socket (see ``pyproject.toml``). A test that needs software of the system carries the
 marker of that software and is skipped, with the line that installs it, where it is missing. With ``CI=true`` a
-skip is a failure, except for tests over material that lies beside the repository and is not ours to ship.
+skip is a failure, except for tests over material that lies beside the repository and is not ours to ship, and for what
+the machine's kernel forbids.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from tests.databases import KINDS, Databases, Server, programs, running_server
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
-OPTIONAL_MATERIAL = "shared/"  # a skip whose reason names this folder is fine anywhere
+OPTIONAL = ("shared/", "the kernel forbids")
+"""A skip whose reason has one of these is fine anywhere: material that lies beside the repository, rights of a machine."""
 
 NEEDS = {  # marker: what to find (a command, "import X", or the server), and the line that brings it
     "agentdojo": ("import agentdojo", "pip install -e '.[agentdojo]'"),
@@ -28,6 +30,7 @@ NEEDS = {  # marker: what to find (a command, "import X", or the server), and th
     "localmodel": ("local model", "scripts/setup localmodel"),
     "postgres": ("postgres server", "scripts/system-packages postgres and pip install -e '.[postgres]'"),
     "sandbox": ("bwrap", "scripts/system-packages sandbox"),
+    "strace": ("strace", "scripts/system-packages strace"),
 }
 
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=200, print_blob=True)
@@ -59,11 +62,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _forbid_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Turn a skip into a failure, when CI asks and the reason is not material that we do not ship."""
+    """Turn a skip into a failure, when CI asks and what is missing could have been installed."""
     if not (IN_CI and report.outcome == "skipped") or hasattr(report, "wasxfail"):
         return
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-    if OPTIONAL_MATERIAL not in reason:
+    if not any(words in reason for words in OPTIONAL):
         report.outcome = "failed"
         report.longrepr = f"CI allows no skip, and this test was skipped: {reason}"
 

@@ -60,7 +60,7 @@ class Fleet:
     folder: Path
     witness: Witness
     random: random.Random
-    build: str = ""
+    build: str = field(default_factory=lambda: os.environ.get("CHECKVALVE_TEST_BUILD", ""))
     patient: bool = False
     kills: int = 0
     steps: Counter[str] = field(default_factory=Counter)
@@ -146,7 +146,6 @@ class Fleet:
             with store.read() as connection:
                 owners = {row.proposal_id: row.owner for row in connection.execute(sa.select(attempts))}
                 events = list(read_events(connection))
-            self.check_log(store)
         assert set(said["asked"]) <= set(rows), "a question was lost"
         for name in said["yes"]:
             assert rows[name].state in {State.SUCCEEDED, State.UNKNOWN}, f"a yes was lost: {rows[name].state}"
@@ -160,6 +159,8 @@ class Fleet:
             key = idempotency_key(row.id)
             count = {kind: found[key] for kind, found in keys.items()}
             self.check_row(row, count, dying.get(key, ""), lost=key in lost, owner=owners.get(row.id, ""))
+        with Store.open(self.address, create=False) as store:
+            self.check_log(store)
         return Counter(row.state for row in rows.values())
 
     def check_row(self, row: Proposal, count: dict[str, int], dying: str, *, lost: bool, owner: str) -> None:
