@@ -31,7 +31,7 @@ from checkvalve.approvals.store import Store
 from checkvalve.approvals.terminal import exit_code
 from checkvalve.filters.errors import FilterError
 from checkvalve.filters.strictjson import JSON
-from checkvalve.gateway import decide_command, policykit_command, run_command, serve_command
+from checkvalve.gateway import decide_command, doctor_command, policykit_command, run_command, serve_command
 from checkvalve.gateway.app import open_queue
 from checkvalve.gateway.channels_command import channels_app
 from checkvalve.gateway.errors import GatewayError, TokenError
@@ -251,6 +251,7 @@ decide_command.register(app)
 policykit_command.register(_policy, _loaded)
 run_command.register(app, _loaded, lambda: _Chosen.file)
 serve_command.register(app, _loaded)
+doctor_command.register(app, _loaded)
 app.add_typer(channels_app(_loaded), name="channels")
 app.add_typer(sandbox_app(_loaded), name="sandbox")
 app.add_typer(_manifest, name="manifest")

@@ -118,7 +118,7 @@ def _file_of(address: str) -> Path | None:
     return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
 
 
-def _way_to(path: Path) -> Iterator[Path]:
+def way_to(path: Path) -> Iterator[Path]:
     """Yield every place on the way to ``path``, each with no link before its last step, as the system walks it.
 
     1. A plain step goes down. 2. A link puts what it points to before the steps that are left.
@@ -166,7 +166,7 @@ def refuse_agent_folder(settings: Settings, file: Path | None) -> None:
         return
     folder = settings.agent_workdir.resolve()
     for name, path in own_files(settings, file).items():
-        if any(_is_in(step, folder) for step in _way_to(path)):
+        if any(_is_in(step, folder) for step in way_to(path)):
             raise SettingsError(
                 f"the {name} {path} lies in the agent's working folder {folder}",
                 "move it where the agent cannot write: whoever can edit it decides for the gateway",
