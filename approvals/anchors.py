@@ -3,6 +3,7 @@
 ``file:/path`` appends a line to a file (on another disk, or append-only: ``chattr +a``). ``syslog:`` sends
 a line to the system's log, which may pass it on to another machine. ``witness:URL KEY`` asks a witness of C2SP
 (``tlog-witness``) to cosign: it remembers the newest checkpoint and refuses one that does not follow from it.
+``s3:BUCKET/PREFIX 365d`` puts each into an object store that locks it (:mod:`anchor_s3`).
 
 Guarantees: an anchor that cannot be reached costs no event and is told again at the next checkpoint; one that knows
 another history stops the signing.
@@ -24,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
+from checkvalve.approvals.anchor_s3 import S3Anchor, parse_s3
 from checkvalve.approvals.checkpoints import Checkpoint, is_signed_by
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.notes import ED25519, Note, PublicKey, Signature, parse_key, parse_note, parse_signatures
@@ -36,7 +38,7 @@ _SECONDS: Final = 10
 _MAX_ANSWER: Final = 65_536
 _MAX_FILE: Final = 1 << 30
 _CONFLICT, _UNPROCESSABLE = 409, 422
-_HELP: Final = "write file:/path, syslog:, syslog:host:port, or witness:https://host/path KEY"
+_HELP: Final = "write file:/path, syslog:, syslog:host:port, witness:https://host/path KEY, or s3:BUCKET/PREFIX 365d"
 _LINE: Final = re.compile(rf"{SYSLOG_MARK} ([A-Za-z0-9+/=]+)")
 
 
@@ -196,6 +198,8 @@ def parse_anchor(text: str) -> Anchor:
             return SyslogAnchor((host, int(port)))
         if not rest or Path(rest).is_absolute():
             return SyslogAnchor(rest or "/dev/log")
+    if kind == "s3":
+        return parse_s3(rest.strip())
     if kind == "witness":
         url, _, vkey = rest.strip().partition(" ")
         key = parse_key(vkey)
@@ -252,6 +256,7 @@ def read_anchor(file: Path) -> Iterator[tuple[str, bool]]:
 __all__ = [
     "Anchor",
     "FileAnchor",
+    "S3Anchor",
     "SyslogAnchor",
     "WitnessAnchor",
     "parse_anchor",
