@@ -120,7 +120,7 @@ class AfterLooks:
             proposal = moves.load(connection, proposal_id)
             if same_person(account.person, broke.person) or same_person(account.name, broke.name):
                 raise NotAllowedError("you broke this glass yourself", remedy="another person has to look")
-            if reach.is_requester(proposal.requester, account):
+            if reach.asked(connection, proposal.requester, account):
                 raise NotAllowedError("you asked for this call yourself", remedy="another person has to look")
             if not found.is_open:
                 raise ConflictError(f"{found.looked_by} has looked already", remedy="nothing was changed")

@@ -98,7 +98,7 @@ def may_break(queue: Queue, proposal: Proposal, reviewer: Reviewer) -> bool:
         return (
             plan.may_break_glass
             and Role.BREAKER in account.roles_for(plan.question(proposal))
-            and not reach.is_requester(proposal.requester, account)
+            and not reach.asked(connection, proposal.requester, account)
         )
 
 
@@ -126,7 +126,7 @@ def _breaker(connection: sa.Connection, proposal: Proposal, plan: Plan, reviewer
             f"breaking the glass takes the role breaker for this call; {account.name} is {either(account.roles)}",
             remedy=who_could(connection, lambda other: Role.BREAKER in other.roles_for(question)),
         )
-    if reach.is_requester(proposal.requester, account):
+    if reach.asked(connection, proposal.requester, account):
         raise NotAllowedError(
             "nobody breaks the glass for a call of their own, or of somebody unknown", remedy="let another breaker look"
         )

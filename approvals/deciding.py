@@ -175,7 +175,7 @@ def _voter(
         NotAllowedError: their yes or no does not count here; it says whose would.
     """
     account = account_of(connection, reviewer.name)
-    own = reach.is_requester(proposal.requester, account)
+    own = reach.asked(connection, proposal.requester, account)
     if yes and own and not bench.single_user:
         raise _own_call(proposal)
     wanted = plan.roles if yes else plan.roles | SAYS_NO
@@ -184,7 +184,7 @@ def _voter(
         return Voter(account, roles, own=yes and own)
     for handed in standing_in(connection, account.person, at):
         giver = account_of(connection, handed.giver)
-        asked = yes and reach.is_requester(proposal.requester, giver)
+        asked = yes and reach.asked(connection, proposal.requester, giver)
         roles = giver.roles_for(question, yes=yes) & wanted
         if roles and not asked:
             return Voter(account, roles, via=giver.person, own=yes and own)
@@ -206,7 +206,7 @@ def _not_their_role(
     question = plan.question(proposal)
     elsewhere = account.has(*wanted)
     has = f"their role does not reach this call ({account.scope.in_words()})" if elsewhere else either(account.roles)
-    out = reach.requesters(proposal.requester, accounts(connection)) if yes else frozenset()
+    out = reach.requesters(proposal.requester, accounts(connection, everyone=True)) if yes else frozenset()
 
     def could(one: Account) -> bool:
         return one.person not in out and not one.roles_for(question, yes=yes).isdisjoint(wanted)
@@ -265,7 +265,7 @@ def _go_on(
 
 def _asked_themselves(connection: sa.Connection, proposal: Proposal, said_yes: Sequence[Vote]) -> bool:
     """Say whether one of them asked for the call; a single-user setting lets that pass, and the record says so."""
-    return any(reach.is_requester(proposal.requester, account_of(connection, vote.reviewer)) for vote in said_yes)
+    return any(reach.asked(connection, proposal.requester, account_of(connection, vote.reviewer)) for vote in said_yes)
 
 
 __all__ = ["SAYS_NO", "Bench", "Yes", "refusal", "require_responder", "say_no", "say_yes", "still_counting"]

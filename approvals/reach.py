@@ -32,6 +32,13 @@ def is_requester(requester: str, account: Account) -> bool:
     return same_person(requester, account.name) or same_person(requester, account.person)
 
 
+def asked(connection: sa.Connection, requester: str, account: Account) -> bool:
+    """Say whether whoever asked is the person of this account, under whatever account of theirs."""
+    if is_requester(requester, account):
+        return True
+    return account.person in requesters(requester, accounts(connection, everyone=True))
+
+
 def requesters(requester: str, known: Iterable[Account]) -> frozenset[str]:
     """Return the persons whose yes does not count: who asked, under any of their accounts."""
     return frozenset(one.person for one in known if is_requester(requester, one))
@@ -53,9 +60,12 @@ def voices(
 def can_be_approved(connection: sa.Connection, proposal: Proposal, plan: Plan, *, single_user: bool = False) -> bool:
     """Say whether the people who are there could say yes to this question together."""
     people = voices(
-        accounts(connection), plan.question(proposal), requester=proposal.requester, single_user=single_user
+        accounts(connection, everyone=True),
+        plan.question(proposal),
+        requester=proposal.requester,
+        single_user=single_user,
     )
     return votes.reachable(plan, people, editor=plan.edited_by)
 
 
-__all__ = ["UNREACHABLE", "can_be_approved", "is_requester", "requesters", "voices"]
+__all__ = ["UNREACHABLE", "asked", "can_be_approved", "is_requester", "requesters", "voices"]

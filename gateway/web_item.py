@@ -20,7 +20,7 @@ from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.content import HistoryItem
 from checkvalve.approvals.editing import EDITED
 from checkvalve.approvals.edits import is_edit_of
-from checkvalve.approvals.reach import is_requester
+from checkvalve.approvals.reach import asked
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.roles import account_of
 from checkvalve.filters.strictjson import JSON
@@ -85,7 +85,7 @@ def hidden_from(visit: Visit) -> dict[str, int]:
 def own_call(visit: Visit, proposal: Proposal) -> bool:
     """Say whether this person may not say yes, since they asked for it, or nobody knows who did; the queue decides."""
     with visit.desk.queue.store.read() as connection:
-        return is_requester(proposal.requester, account_of(connection, visit.reviewer.name))
+        return asked(connection, proposal.requester, account_of(connection, visit.reviewer.name))
 
 
 @router.get("/items/{name}")
