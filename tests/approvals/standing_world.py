@@ -136,4 +136,5 @@ def standing_world(
         for name in ("ben", "cleo"):
             if name not in tokens:
                 tokens[name] = known.add(name, by=ann)
-        yield World(gateway, ann, *(known.authenticate(tokens[name]) for name in ("ben", "cleo")), tokens)
+        ben, cleo = (known.authenticate(tokens[name]) for name in ("ben", "cleo"))
+        yield World(gateway, ann, ben, cleo, tokens)

@@ -37,7 +37,8 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 def question(**changed: Any) -> Decision:
     """Return a question about a mail whose destination stands in what an outsider wrote."""
-    origin: dict[str, object] = {"source": "tool:read_mail/c1#body", "span": [3, 19], "match": "exact", "trust": "untrusted"}
+    origin: dict[str, object] = {"source": "tool:read_mail/c1#body", "span": [3, 19], "match": "exact"}
+    origin["trust"] = "untrusted"
     reports = (
         ArgumentReport("to", "target", "email", sufficient=False, origins=(origin,)),
         ArgumentReport("body", "content", "text", sufficient=False, origins=()),

@@ -19,6 +19,7 @@ from checkvalve.approvals.errors import (
     StandingRuleError,
     StoreCorruptError,
 )
+from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import State
 from checkvalve.approvals.review_tables import standing_rules
 from checkvalve.approvals.standing_draft import Widening
@@ -168,12 +169,8 @@ def test_it_is_for_its_requester_unless_it_says_anybody_and_never_for_who_agreed
 
 
 def test_rules_of_another_tenant_are_none_of_ours(url: str, tmp_path: Path) -> None:
-    one, two = tmp_path / "one", tmp_path / "two"
-    one.mkdir(), two.mkdir()
-    with standing_world(one, database_url=url, tenant="one") as first:
+    with standing_world(tmp_path, database_url=url, tenant="one") as first:
         made = first.rule(anything=("body",))
-        from checkvalve.approvals.queue import Queue
-
         other = Queue(first.gateway.store, first.gateway.queue.clock, tenant="two")
         assert other.standing_rules.in_force("send_mail") == []
         assert other.standing_rules.list() == []

@@ -89,7 +89,7 @@ def test_only_a_reviewers_token_does_anything(api: Api, who: str) -> None:
         ("POST", f"/standing-rules/{made.id}/confirm"),
         ("DELETE", f"/standing-rules/{made.id}"),
     ):
-        body = {} if "standing-rule" in path and method == "POST" and "confirm" not in path else None
+        body: Any = {} if "standing-rule" in path and method == "POST" and "confirm" not in path else None
         assert api.send(method, path, who, body)[0] in {401, 403}, path
     assert api.world.gateway.queue.standing_rules.find(made.id).state == "in force"
 

@@ -310,7 +310,7 @@ def test_focus_goes_through_everything_in_order_and_is_seen(site: Tabs) -> None:
 def paths(review: Review) -> dict[str, str]:
     """Return every page, with something on it."""
     one = review.poisoned()
-    review.poisoned(number="c2", body="The report, and the numbers of the third quarter")
+    review.poisoned(number="c2", body="A reply about the report")
     review.answer(review.bill(), note="asked Power Co on the phone")
     filed = review.filed()
     review.answer(filed, "mandate")
