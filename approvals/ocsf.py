@@ -105,14 +105,17 @@ def to_ocsf(event: Event) -> dict[str, JSON]:
 def _of_class(kind: int, event: Event, body: Mapping[str, Any]) -> dict[str, JSON]:
     """Return what an event of its class has to have."""
     if kind == _API:
-        operation = {"operation": str(body.get("tool") or event.kind), "request": {"uid": event.subject}}
+        operation: dict[str, JSON] = {"operation": str(body.get("tool") or event.kind)}
+        operation["request"] = {"uid": event.subject}
         return {"api": operation, "src_endpoint": {"name": str(body.get("server") or "checkvalve")}}
     if kind == _LOG:
         return {"log_name": "checkvalve audit log"}
-    whose = {"user": {"name": _whose(event, body)}}
+    found: dict[str, JSON] = {"user": {"name": _whose(event, body)}}
     if kind == _SIGN_IN:
-        return {**whose, "service": {"name": "checkvalve"}}
-    return {**whose, "privileges": _privileges(event.kind, body)} if kind == _ACCESS else whose  # type: ignore[dict-item]
+        found["service"] = {"name": "checkvalve"}
+    elif kind == _ACCESS:
+        found["privileges"] = [_privilege(event.kind, body)]
+    return found
 
 
 def _status(state: str) -> int:
@@ -142,11 +145,11 @@ def _whose(event: Event, body: Mapping[str, Any]) -> str:
     return known or event.subject.partition(":")[2] or event.subject or "unknown"
 
 
-def _privileges(kind: str, body: Mapping[str, Any]) -> list[str]:
+def _privilege(kind: str, body: Mapping[str, Any]) -> str:
     """Return what somebody may do since, in a word: roles, standing in for somebody, a mandate."""
     if kind == "reviewer.roles":
-        return [str(body.get("roles") or "roles")]
-    return ["stands in for an approver"] if kind.startswith("delegation.") else ["mandate"]
+        return str(body.get("roles") or "roles")
+    return "stands in for an approver" if kind.startswith("delegation.") else "mandate"
 
 
 __all__ = ["VERSION", "to_ocsf"]
