@@ -1,10 +1,10 @@
 """What a guarded agent's model says on its way to people: texts are cleaned before anything sees them.
 
-1. The model runs unstreamed: a token that is out cannot be taken back. The whole text appears at once, when it is
-clean, for every way a graph is streamed that reads its state. 2. All text parts of a message are looked at together,
-since they are shown together; a part that is no text is left as it is. 3. A text with findings is replaced by its
-cleaned form, one that is withheld by a coded note. In observe mode nothing is changed, and the log says what would
-have been.
+1. The model runs unstreamed, and without the callbacks that show its events to whoever runs the agent: a token that is
+out cannot be taken back. The whole text appears at once, when it is clean. 2. All text parts of a message are looked at
+together, since they are shown together; what a model says beside them is looked at part by part (``answer_parts``).
+3. A text with findings is replaced by its cleaned form, one that is withheld by a coded note. In observe mode nothing
+is changed, and the log says what would have been.
 
 Guarantees: a scan that crashes withholds the text; calls beside a text are not touched, their gate decides on them; the
 shape of a message stays as it was, unless something is taken out of several parts: then they become one.
@@ -16,12 +16,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.callbacks import BaseCallbackManager
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.runnables.config import ensure_config, set_config_context
+from langchain_core.tracers._streaming import _StreamingCallbackHandler, _V2StreamingCallbackHandler
 from langgraph.constants import TAG_NOSTREAM
 
 from checkvalve.filters.outbound.scan import note, scan_outbound
 from checkvalve.filters.outcomes import ContentOutcome, ScanResult, Status
+from checkvalve.gateway.answer_parts import Clean, beside_text, cleaned_value, handed_over, without_logged
 from checkvalve.gateway.logs import get_logger
 from checkvalve.graphs.outgoing import scan_leaving
 from checkvalve.graphs.services import Services
@@ -49,7 +52,22 @@ async def aunstreamed(call: Callable[[], Awaitable[_Answer]]) -> _Answer:
 
 def _quiet() -> Any:
     config = ensure_config()
-    return {**config, "tags": [*(config.get("tags") or []), TAG_NOSTREAM]}
+    tags = [*(config.get("tags") or []), TAG_NOSTREAM]
+    return {**config, "tags": tags, "callbacks": _without_streams(config.get("callbacks"))}
+
+
+def _without_streams(callbacks: Any) -> Any:
+    """Return the callbacks of a run without those that show a model's tokens to whoever streams its events."""
+    if isinstance(callbacks, BaseCallbackManager):
+        own = callbacks.copy()
+        own.handlers = _silent(own.handlers)
+        own.inheritable_handlers = _silent(own.inheritable_handlers)
+        return own
+    return _silent(callbacks) if isinstance(callbacks, list) else callbacks
+
+
+def _silent(handlers: Sequence[Any]) -> list[Any]:
+    return [one for one in handlers if not isinstance(one, (_StreamingCallbackHandler, _V2StreamingCallbackHandler))]
 
 
 class Answers:
@@ -60,20 +78,44 @@ class Answers:
         self._services = services
 
     def cleaned(self, messages: Sequence[BaseMessage], session: GuardSession | None) -> list[BaseMessage]:
-        """Return ``messages`` with what may not leave taken out of the model's texts."""
-        return [self._message(item, session) if isinstance(item, AIMessage) else item for item in messages]
+        """Return ``messages`` with what may not leave taken out of the model's words.
 
-    def _message(self, message: AIMessage, session: GuardSession | None) -> AIMessage:
-        text = "".join(_texts(message.content))
-        if not text:
+        A result that comes together with its call is structured output, repeated as text.
+        """
+        returned = handed_over(list(messages))
+        return [self._message(item, session, returned) for item in messages]
+
+    def value(self, value: Any, session: GuardSession | None) -> Any:
+        """Return the value of a structured answer with what may not leave taken out of its strings."""
+        return cleaned_value(value, self._clean(session))
+
+    def _message(self, message: BaseMessage, session: GuardSession | None, returned: frozenset[str]) -> BaseMessage:
+        if not isinstance(message, (AIMessage, ToolMessage)):
             return message
+        found = self._text_of(message, session)
+        if isinstance(found, AIMessage):
+            found = beside_text(found, self._clean(session), returned=returned)
+            return found if found is message else without_logged(found)
+        return found
+
+    def _text_of(self, message: AIMessage | ToolMessage, session: GuardSession | None) -> AIMessage | ToolMessage:
+        text = "".join(_texts(message.content))
+        shown = self._clean(session)(text)
+        return message if shown == text else message.model_copy(update={"content": _with(message.content, shown)})
+
+    def _clean(self, session: GuardSession | None) -> Clean:
+        return lambda text: self._shown(text, session)
+
+    def _shown(self, text: str, session: GuardSession | None) -> str:
+        if not text:
+            return text
         scanned = self._scanned(text, session)
         if scanned.outcome is ContentOutcome.PASS:
-            return message
+            return text
         observing = self._services.mode == "observe"
         said = "OBSERVE MODE: a text leaves that would have been cleaned" if observing else "answer.cleaned"
         get_logger().warning(said, outcome=scanned.outcome.value, codes=", ".join(scanned.codes), reason=scanned.reason)
-        return message if observing else message.model_copy(update={"content": _with(message.content, scanned.text)})
+        return text if observing else scanned.text
 
     def _scanned(self, text: str, session: GuardSession | None) -> ScanResult:
         try:

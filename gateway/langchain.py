@@ -126,7 +126,11 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         info = request.runtime.execution_info
         thread = thread_of(info.thread_id if info else None, messages_in(request.state))
         session = self._gate.conversation.session(thread) if thread else None
-        return replace(response, result=self._answers.cleaned(response.result, session))
+        return replace(
+            response,
+            result=self._answers.cleaned(response.result, session),
+            structured_response=self._answers.value(response.structured_response, session),
+        )
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]

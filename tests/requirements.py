@@ -143,7 +143,8 @@ CLAIMS: Final = (
         Status.PARTLY,
         "looked for are every form of link and resource, registered values and canaries in the encodings that "
         "docs/filters-outbound.md lists, keys by their form, and eight words of an instruction in a row; a prompt that "
-        "is retold or translated, a part of a value, structured output and reasoning parts are not",
+        "is retold or translated, and a part of a value, are not; structured output, reasoning and the events of an agent "
+        "are looked at as well",
         {"langchain": "yes; the model runs unstreamed", "toolnode": "calls only", "decide": "-", **_PIPELINE},
     ),
     Claim(
