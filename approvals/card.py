@@ -104,6 +104,7 @@ def _facts(proposal: Proposal, grant: Grant | None, standing: Standing | None) -
         ("verdict", proposal.verdict_name),
         ("rule", "; also ".join((proposal.rule, *_other_rules(proposal)))),
         ("reason", proposal.reason),
+        ("standing rule", _answered(proposal)),
         ("remedy", proposal.remedy),
         ("requester", proposal.requester or "not known"),
         *(quorum_rows(standing, pending=proposal.state is State.PENDING) if standing else ()),
@@ -123,6 +124,25 @@ def _facts(proposal: Proposal, grant: Grant | None, standing: Standing | None) -
         if value != "":
             table.add_row(Text(name, style="dim"), safe(value, _STYLES.get(name, "")))
     return table
+
+
+_WHY: Final = {
+    "tool_changed": "no longer answers: what the manifest says of the tool has changed",
+    "schema_changed": "no longer answers: the tool's arguments have changed",
+    "server_changed": "does not answer: this is another server",
+    "detector": "does not answer: a detector asks, too",
+}
+
+
+def _answered(proposal: Proposal) -> str:
+    """Return which standing rule answered, and what a person would have been asked; or why one no longer does."""
+    told = proposal.decision.get("standing")
+    if not isinstance(told, dict):
+        return ""
+    name, why = str(told.get("id"))[:SHORT_ID], told.get("why")
+    if why is not None:
+        return f"{name} {_WHY.get(str(why), str(why))}"
+    return f"{name} answered; a person would have been asked because of {told.get('rule')}"
 
 
 def _deadline(proposal: Proposal) -> str:

@@ -133,3 +133,11 @@ def test_the_week_leads_to_a_rule(terminal: Terminal) -> None:
     assert (code, "always approved: make a rule" in out) == (0, True)
     assert "as a standing rule, to the byte: 1 of 5 calls in 30 days" in out
     assert "checkvalve approvals standing dry-run" in out
+
+
+def test_a_card_names_the_rule_that_answered_and_what_was_asked(terminal: Terminal) -> None:
+    made = terminal.world.rule(anything=("body",))
+    answered = terminal.world.ask(to=PARTNER, body="x")
+    code, out = terminal("show", answered.id)
+    assert code == 0
+    assert f"{made.id[:8]} answered; a person would have been asked because of untrusted-target" in out
