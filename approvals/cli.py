@@ -63,11 +63,13 @@ def approvals_app(
     *,
     unpack: Callable[[JSON], str] = as_text,
     others: Others = NOTHING,
+    pages: Callable[[], str] = str,
 ) -> typer.Typer:
     """Return the commands over the queue that ``open_queue`` opens; they close it again.
 
     ``make_queue`` opens it too, and creates it where it is missing: for the first reviewer.
     ``unpack`` gives the text of a stored result; ``others`` are for editing, and for the tokens of programs.
+    ``pages`` gives the address of the review pages, for links.
     """
     app = typer.Typer(help="See and decide the calls that wait for a person.", no_args_is_help=True)
     _add_looking(app, open_queue, unpack)
@@ -79,7 +81,7 @@ def approvals_app(
     add_emergency(app, open_queue, lambda queue, proposal: _show(queue, proposal, unpack, full=False))
     app.add_typer(delegate_app(open_queue), name="delegate")
     app.add_typer(rules_app(open_queue), name="rules")
-    app.add_typer(reviewer_app(open_queue, make_queue or open_queue), name="reviewer")
+    app.add_typer(reviewer_app(open_queue, make_queue or open_queue, pages), name="reviewer")
     return app
 
 

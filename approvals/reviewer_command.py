@@ -11,6 +11,7 @@ from rich.text import Text
 
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import QueueError
+from checkvalve.approvals.invite_command import add_invite
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.risk import Tier
@@ -44,9 +45,15 @@ def _rights(found: Account) -> str:
     return f"{found.name}: {roles}{scope}{whose}"
 
 
-def reviewer_app(open_queue: Callable[[], Queue], make_queue: Callable[[], Queue]) -> typer.Typer:
-    """Return the commands over the reviewers of the queue that ``open_queue`` opens; ``make_queue`` creates it too."""
+def reviewer_app(
+    open_queue: Callable[[], Queue], make_queue: Callable[[], Queue], pages: Callable[[], str] = str
+) -> typer.Typer:
+    """Return the commands over the reviewers of the queue that ``open_queue`` opens; ``make_queue`` creates it too.
+
+    ``pages`` gives the address of the review pages.
+    """
     app = typer.Typer(help="Who may decide.", no_args_is_help=True)
+    add_invite(app, open_queue, pages)
 
     @app.command()
     def add(

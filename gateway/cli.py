@@ -38,6 +38,7 @@ from checkvalve.gateway.errors import GatewayError, TokenError
 from checkvalve.gateway.http_tokens import ApiTokens
 from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.logs import configure_logs, get_logger, printable
+from checkvalve.gateway.oidc_rules import PAGES, origin_of
 from checkvalve.gateway.places import tokens_file
 from checkvalve.gateway.sandbox_command import sandbox_app
 from checkvalve.gateway.settings import LoadedSettings, load_settings, shown
@@ -154,6 +155,10 @@ def _existing() -> Queue:
     return open_queue(_loaded().settings, create=False)
 
 
+def _pages() -> str:
+    return origin_of(_loaded().settings) + PAGES
+
+
 def _store() -> Store:
     return _existing().store
 
@@ -241,7 +246,10 @@ def run(command: Callable[[], object]) -> int:
     return 0
 
 
-app.add_typer(approvals_app(_existing, _queue, unpack=_result_text, others=Others(_decide, _client)), name="approvals")
+app.add_typer(
+    approvals_app(_existing, _queue, unpack=_result_text, others=Others(_decide, _client), pages=_pages),
+    name="approvals",
+)
 app.add_typer(mandates_app(_existing), name="mandates")
 app.add_typer(endorsements_app(_existing), name="endorsements")
 app.add_typer(undo_app(_loaded, _existing), name="undo")

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from checkvalve.approvals.card import leaves
 from checkvalve.approvals.clock import rfc3339
@@ -134,6 +134,9 @@ class Answer(BaseModel):
     code: str = Field("rejected", pattern=r"^[a-z][a-z0-9_-]{0,63}$", description="of a no: a stable word for programs")
     endorse: bool = Field(True, description="of a yes: also accept the shown data for the rest of the task")
     edited_action: Action | None = Field(None, description="of an edit: the whole call")
+    password: SecretStr = Field(
+        SecretStr(""), max_length=256, description="of a yes to a grave call: your password, as a fresh proof of you"
+    )
 
 
 class Decisions(BaseModel):

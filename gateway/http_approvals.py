@@ -48,6 +48,7 @@ from checkvalve.gateway.http_deciding import (
 )
 from checkvalve.gateway.http_problems import Problem, problem_schema
 from checkvalve.gateway.http_runs import MAX_STREAMS, RunServer
+from checkvalve.gateway.http_stepup import step_up_if_needed
 from checkvalve.gateway.http_waiting import MAX_WAIT, notices, until
 from checkvalve.gateway.late_result import late_result
 from checkvalve.gateway.shown_edits import exact
@@ -171,7 +172,7 @@ def decide(  # each is a part of the request
     body = body.decisions[0] if isinstance(body, Decisions) else body
     reviewer = caller.must_decide()
     digest = digest_of(if_match)
-    request: JSON = [name, digest, body.model_dump(mode="json")]
+    request: JSON = [name, digest, body.model_dump(mode="json", exclude={"password"})]
     made = partial(_made, body.type, f"reviewer:{reviewer.name}")
     if was_done(server, reviewer.name, idempotency_key, request, name, made):
         response.headers["Idempotency-Replayed"] = "true"
@@ -210,7 +211,10 @@ def full_card(server: RunServer, row: Proposal) -> Card:
 def _decided(server: RunServer, reviewer: Reviewer, name: str, digest: str, body: Answer, *, foreign: bool) -> Proposal:
     queue = server.gateway.queue
     if body.type == "approve":
-        return queue.approve(name, reviewer, digest, endorse=body.endorse, note=body.message, channel="rest")
+        proof = step_up_if_needed(queue, queue.get(name), reviewer, body.password.get_secret_value())
+        return queue.approve(
+            name, reviewer, digest, endorse=body.endorse, note=body.message, channel="rest", step_up=proof
+        )
     if body.type == "edit":
         args = _edited(queue.get(name), body, foreign=foreign)
         return edit(queue, name, reviewer, digest, args, deciding(server.gateway.services))

@@ -124,7 +124,7 @@ def refused(error: ApprovalError) -> Problem:
 
 _CODES: Final[tuple[tuple[type[ApprovalError], int, str], ...]] = (
     (NotAllowedError, 403, "not_allowed"),
-    (StepUpError, 403, "step_up_needed"),
+    (StepUpError, 403, "step_up_required"),
     (CredentialError, 403, "credential"),
     (BudgetError, 429, "budget_used_up"),
     (DigestError, 412, "other_digest"),

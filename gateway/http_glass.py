@@ -18,20 +18,15 @@ from checkvalve.approvals import stuck
 from checkvalve.approvals.afterlooks import MAX_FINDING, MIN_FINDING, AfterLooks
 from checkvalve.approvals.breakglass import MAX_REASON, MIN_REASON, break_glass
 from checkvalve.approvals.clock import rfc3339
-from checkvalve.approvals.errors import ApprovalError, StepUpError, StoreError
-from checkvalve.approvals.records import Proposal
-from checkvalve.approvals.reviewers import Reviewer
-from checkvalve.approvals.stepup import Checks, Item, StepUp, with_secret
-from checkvalve.approvals.tries import Tries
+from checkvalve.approvals.errors import ApprovalError, StoreError
 from checkvalve.gateway.http_access import PROBLEMS, Server
 from checkvalve.gateway.http_approval_views import Card, card
 from checkvalve.gateway.http_callers import Calling
 from checkvalve.gateway.http_deciding import DECIDING, Match, Name, digest_of, own_call, refused
-from checkvalve.gateway.http_problems import Problem
 from checkvalve.gateway.http_runs import RunServer
+from checkvalve.gateway.http_stepup import step_up
 
 View: TypeAlias = dict[str, Any]
-_TOKEN: Final = "cvr_"  # noqa: S105  # how a reviewer's token begins
 router: Final = APIRouter(tags=["emergencies"])
 
 
@@ -61,7 +56,7 @@ def break_(
     digest = digest_of(if_match)
     row = own_call(server, caller, name)
     try:
-        proof = _proof(server, row, reviewer, body.password.get_secret_value())
+        proof = step_up(server.gateway.queue, row, reviewer, body.password.get_secret_value(), "break_glass")
         row = break_glass(
             server.gateway.queue, name, reviewer, digest, reason=body.reason, step_up=proof, channel="rest"
         )
@@ -69,18 +64,6 @@ def break_(
         raise refused(error) from error
     response.headers["ETag"] = f'"{row.digest}"'
     return card(row)
-
-
-def _proof(server: RunServer, row: Proposal, reviewer: Reviewer, password: str) -> StepUp:
-    queue = server.gateway.queue
-    if password.strip().startswith(_TOKEN):
-        raise StepUpError("a token is no proof that a person is there", remedy="send the reviewer's password")
-    tries = Tries(queue.store, queue.clock)
-    if not tries.may_try(reviewer.name, ""):
-        raise Problem(429, "too_many_tries", "too many passwords were tried for this account", "try again later")
-    found = with_secret(Checks.of(queue.reviewers), reviewer, Item.of(row, "break_glass"), password)
-    tries.was_good(reviewer.name, "")
-    return found
 
 
 @router.get("/afterlooks", responses=PROBLEMS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from checkvalve.gateway.errors import MissingExtraError, SettingsError
 from checkvalve.gateway.oidc import OidcRules, Provider
@@ -12,9 +12,15 @@ from checkvalve.gateway.oidc_settings import parse_domains, parse_roles
 if TYPE_CHECKING:
     from checkvalve.gateway.settings import Settings
 
-CALLBACK = "/review/oidc/callback"
+PAGES: Final = "/review"
+CALLBACK: Final = f"{PAGES}/oidc/callback"
 """Where the issuer sends browsers back to; tell it ``review_origin`` with this."""
-_MAX_SECRET = 4_096
+_MAX_SECRET: Final = 4_096
+
+
+def origin_of(settings: Settings, port: int | None = None) -> str:
+    """Return where people reach the pages: as the settings say, else this machine by name, as passkeys need it."""
+    return settings.review_origin or f"http://localhost:{settings.port if port is None else port}"
 
 
 def provider_of(settings: Settings, origin: str) -> Provider | None:
@@ -63,4 +69,4 @@ def _secret(settings: Settings) -> str:
     return text
 
 
-__all__ = ["CALLBACK", "provider_of"]
+__all__ = ["CALLBACK", "PAGES", "origin_of", "provider_of"]

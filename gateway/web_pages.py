@@ -59,7 +59,7 @@ from checkvalve.gateway import (
 )
 from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.logs import get_logger
-from checkvalve.gateway.oidc_rules import provider_of
+from checkvalve.gateway.oidc_rules import origin_of, provider_of
 from checkvalve.gateway.redeciding import deciding_by
 from checkvalve.gateway.settings import Settings
 from checkvalve.gateway.web_desk import HOME, STATIC_FOLDER, Desk, SignIn, Stop, Visit, desk_of, session_of, words_of
@@ -114,7 +114,7 @@ def open_desk(
     ``port`` is the one that is listened on, where it is not that of the settings; ``settings_file`` is where those are
     from, which no edited call may touch either.
     """
-    origin = settings.review_origin or f"http://localhost:{settings.port if port is None else port}"
+    origin = origin_of(settings, port)
     return Desk(
         queue,
         SqlContentStore(queue.store),

@@ -263,7 +263,7 @@ def test_the_glass_is_broken_over_http_with_a_password_and_no_token(api: Desk) -
     body = {"reason": REASON, "password": SECRET}
     assert problem(client.post(path, json=body, headers=eve)) == (428, "digest_needed")
     own = {**body, "password": eve["Authorization"].removeprefix("Bearer ")}
-    assert problem(client.post(path, json=own, headers={**eve, **digest})) == (403, "step_up_needed")
+    assert problem(client.post(path, json=own, headers={**eve, **digest})) == (403, "step_up_required")
     wrong = {**body, "password": "not these words"}
     assert problem(client.post(path, json=wrong, headers={**eve, **digest})) == (403, "credential")
     assert problem(client.post(path, json=body, headers={**api.boss, **digest})) == (403, "credential")

@@ -1,0 +1,47 @@
+"""The step-up over HTTP: the reviewer's password, beside the token, for one call and one decision.
+
+Guarantees: a token is no proof that a person is there; passwords are counted as at the door of the pages; who has a
+passkey is sent to the review page.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from checkvalve.approvals.errors import StepUpError
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.stepup import Checks, Decision, Item, StepUp, with_secret
+from checkvalve.approvals.tries import Tries
+from checkvalve.gateway.http_problems import Problem
+
+_TOKEN: Final = "cvr_"  # noqa: S105  # how a reviewer's token begins
+_HOW: Final = "send the reviewer's `password`; or decide it on the review page, /review/items/ID, or in a terminal"
+
+
+def step_up(queue: Queue, row: Proposal, reviewer: Reviewer, password: str, decision: Decision = "approve") -> StepUp:
+    """Return the step-up of a password that came with a decision.
+
+    Raises:
+        Problem: too many were tried.
+        StepUpError: there was none, it was a token, or this person has a passkey.
+        CredentialError: it is wrong.
+    """
+    if not password or password.strip().startswith(_TOKEN):
+        raise StepUpError("this call takes a fresh proof of the person, and a token is none", remedy=_HOW)
+    tries = Tries(queue.store, queue.clock)
+    if not tries.may_try(reviewer.name):
+        raise Problem(429, "too_many_tries", "too many passwords were tried for this account", "try again later")
+    found = with_secret(Checks.of(queue.reviewers), reviewer, Item.of(row, decision), password)
+    tries.was_good(reviewer.name)
+    return found
+
+
+def step_up_if_needed(queue: Queue, row: Proposal, reviewer: Reviewer, password: str) -> StepUp | None:
+    """Return the step-up where the plan of the question takes one, or where a password came; see :func:`step_up`."""
+    wanted = queue.standing(row.id).plan.step_up
+    return step_up(queue, row, reviewer, password) if wanted else None
+
+
+__all__ = ["step_up", "step_up_if_needed"]
