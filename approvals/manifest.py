@@ -19,11 +19,12 @@ from checkvalve.approvals.errors import ManifestError
 from checkvalve.approvals.schemadigest import schema_digest
 from checkvalve.approvals.strictyaml import MAX_YAML_BYTES, Document, dotted, nearest, read_yaml
 from checkvalve.approvals.toolspec import Manifest, ToolSpec
-from checkvalve.approvals.undo_declared import undo_problem
+from checkvalve.approvals.undo_declared import look_problem, undo_problem
 from checkvalve.filters.errors import HostileInputError
 
 __all__ = [
-    "SCHEMA_ID", "load_manifest", "manifest_digest", "manifest_schema", "parse_manifest", "schema_digest", "tool_digest",
+    "SCHEMA_ID",
+    "load_manifest", "manifest_digest", "manifest_schema", "parse_manifest", "schema_digest", "tool_digest",
 ]  # fmt: skip
 
 _LISTED: Final = 10
@@ -67,7 +68,7 @@ def parse_manifest(text: str | bytes, name: str) -> Manifest:
         raise _explain(error, document, name) from None
     for key, spec in manifest.tools.items():
         _check_tool(key, spec, document, name)
-        if (wrong := undo_problem(spec, manifest)) is not None:
+        if (wrong := undo_problem(spec, manifest) or look_problem(spec, manifest)) is not None:
             path = ("tools", key, *wrong.steps)
             line = document.line(path)
             raise ManifestError(wrong.message, file=name, line=line, field=dotted(path), remedy=wrong.remedy)

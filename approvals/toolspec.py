@@ -14,7 +14,8 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from checkvalve.approvals.commandspec import CommandSpec, SandboxSpec
-from checkvalve.approvals.undospec import UndoSpec
+from checkvalve.approvals.limits import Limits
+from checkvalve.approvals.undospec import LookSpec, UndoSpec
 
 
 class Effect(enum.StrEnum):
@@ -172,15 +173,6 @@ class ResultField(_Strict):
         return self
 
 
-class Limits(_Strict):
-    """Bounds above which a person is asked whatever the origin. Zero means none at all; absent means no bound."""
-
-    amount: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="the largest amount, of each argument of that role"
-    )
-    calls_per_task: int | None = Field(None, ge=0, description="calls of this tool in one task")
-
-
 class ToolSpec(_Strict):
     """Everything the gateway knows of one tool."""
 
@@ -192,6 +184,9 @@ class ToolSpec(_Strict):
     reversible: bool = Field(False, description="the effect can be taken back; a policy may ask less for it")
     undo: str = Field("", description="how it is taken back, or why it cannot be, in words for a person")
     undo_with: UndoSpec | None = Field(None, description="the call that takes it back; a person decides it each time")
+    look_first: LookSpec | None = Field(
+        None, description="the read that shows the record this call changes; made when nobody has read it yet"
+    )
     asks: tuple[str, ...] = Field(
         (), description="words of a user that ask for this effect; can only make things stricter"
     )

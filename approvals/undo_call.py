@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from checkvalve.approvals.canonical import canonical, digest
-from checkvalve.approvals.undospec import BeforeSpec, UndoSpec
+from checkvalve.approvals.undospec import LookSpec, UndoSpec
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON, check_value, parse_strict
 
@@ -82,7 +82,7 @@ def kept(undo: UndoSpec, *, server: str, args: Mapping[str, JSON], seen: Seen) -
     return Kept(body=text, within=undo.microseconds)
 
 
-def look_args(before: BeforeSpec, args: Mapping[str, JSON]) -> dict[str, JSON] | None:
+def look_args(before: LookSpec, args: Mapping[str, JSON]) -> dict[str, JSON] | None:
     """Return the arguments of the reading call, or nothing where the call had left one out."""
     found: dict[str, JSON] = {}
     for name, value in before.args.items():

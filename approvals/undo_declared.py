@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from checkvalve.approvals.strictyaml import nearest
 from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, ToolSpec
-from checkvalve.approvals.undospec import BeforeSpec, UndoSpec, UndoValue
+from checkvalve.approvals.undospec import LookSpec, UndoSpec, UndoValue
 
 _NEVER: Final = frozenset({Effect.EXECUTE, Effect.CONFIGURE})
 """Effects that no undoing may have: code and settings are proposed anew, in words of their own."""
@@ -31,6 +31,15 @@ class Problem(NamedTuple):
 def undo_problem(spec: ToolSpec, manifest: Manifest) -> Problem | None:
     """Return the first thing that is wrong with how ``spec`` says it is undone, if anything is."""
     return next(_problems(spec, manifest), None) if spec.undo_with is not None else None
+
+
+def look_problem(spec: ToolSpec, manifest: Manifest) -> Problem | None:
+    """Return the first thing that is wrong with what ``spec`` has read first, if anything is."""
+    if spec.look_first is None:
+        return None
+    if spec.effect is Effect.READ:
+        return Problem("a tool that reads needs no other read first", "leave `look_first` out", ("look_first",))
+    return next(_before(spec, spec.look_first, manifest, ("look_first",)), None)
 
 
 def _problems(spec: ToolSpec, manifest: Manifest) -> Iterator[Problem]:
@@ -54,7 +63,7 @@ def _problems(spec: ToolSpec, manifest: Manifest) -> Iterator[Problem]:
         text = "the tool would undo itself with the same arguments"
         yield Problem(text, "give one argument another value: a constant, or a field of `before`", (*here, "args"))
     if undo.before is not None:
-        yield from _before(spec, undo.before, manifest)
+        yield from _before(spec, undo.before, manifest, (*here, "before"))
     elif any(value.before for value in undo.args.values()):
         yield Problem("values are taken from what was read before, and nothing is read", "add `before`", here)
 
@@ -118,8 +127,7 @@ def _differs(undo: UndoSpec) -> bool:
     return any(value.argument != name for name, value in undo.args.items())
 
 
-def _before(spec: ToolSpec, before: BeforeSpec, manifest: Manifest) -> Iterator[Problem]:
-    steps = ("undo_with", "before")
+def _before(spec: ToolSpec, before: LookSpec, manifest: Manifest, steps: tuple[str, ...]) -> Iterator[Problem]:
     reads = manifest.find(before.tool, spec.server)
     if reads is None:
         known = [tool.name for tool in manifest.tools.values() if tool.effect is Effect.READ]
@@ -164,4 +172,4 @@ def _type(spec: ToolSpec, name: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-__all__ = ["Problem", "undo_problem"]
+__all__ = ["Problem", "look_problem", "undo_problem"]

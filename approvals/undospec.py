@@ -58,7 +58,7 @@ class LookValue(_Strict):
     """Where the value of an argument of the reading tool is from: exactly one of these."""
 
     argument: str | None = Field(
-        None, min_length=1, max_length=200, description="an argument of the call that may be undone, by its name"
+        None, min_length=1, max_length=200, description="an argument of the call that it is made beside, by its name"
     )
     value: str | bool | int | float | None = Field(None, description="a constant")
 
@@ -70,11 +70,16 @@ class LookValue(_Strict):
         return self
 
 
-class BeforeSpec(_Strict):
-    """The read that is made right before the effect, and again when it is to be undone."""
+class LookSpec(_Strict):
+    """A read that the gateway makes beside a call: of the record that the call is about."""
 
     tool: str = Field(min_length=1, max_length=200, description="a tool of the same server, with effect read")
     args: dict[str, LookValue] = Field(default_factory=dict, description="its arguments by name")
+
+
+class BeforeSpec(LookSpec):
+    """The read that is made right before the effect, and again when it is to be undone."""
+
     required: bool = Field(
         default=False, description="without the record the effect is held back; else only its undoing is lost"
     )
@@ -96,4 +101,4 @@ class UndoSpec(_Strict):
         return None if self.within is None else int(self.within[:-1]) * _UNITS[self.within[-1]] * MICROSECONDS
 
 
-__all__ = ["MICROSECONDS", "BeforeSpec", "LookValue", "UndoSpec", "UndoValue"]
+__all__ = ["MICROSECONDS", "BeforeSpec", "LookSpec", "LookValue", "UndoSpec", "UndoValue"]

@@ -22,6 +22,7 @@ from checkvalve.approvals.reads import Reads
 from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.toolspec import Effect, Manifest, ToolSpec
+from checkvalve.approvals.undo_call import look_args
 from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.index import AttributionIndex
@@ -180,6 +181,18 @@ class CheckvalveGuard:
                     running.take(use.amount)
         self._asked += isinstance(decision.verdict, Review)
         return decision
+
+    def looks_first(self, tool: str, args: Mapping[str, Any], *, server: str = "") -> tuple[str, dict[str, Any]] | None:
+        """Return the read that a gateway makes before it decides this call, as :mod:`graphs.looking` says; or None."""
+        spec = self._manifest.find(tool, server)
+        if spec is None or spec.look_first is None:
+            return None
+        with suppress(HostileInputError):
+            request = ActionRequest.build(tool, dict(args), server=server)
+            found = look_args(spec.look_first, request.args)
+            if found is not None and isinstance(decide(request, self._context()).verdict, Review):
+                return spec.look_first.tool, found
+        return None
 
     def result(self, tool: str, call_id: str, args: Mapping[str, Any], value: Any, *, server: str = "") -> None:
         """Index a result, field by field as the manifest labels it; an undeclared tool's result is untrusted."""

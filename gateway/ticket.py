@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 
@@ -37,6 +38,19 @@ from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
 from checkvalve.graphs.stored_results import one_value
 from checkvalve.graphs.toolbox import schema_of
+
+
+@dataclass(frozen=True)
+class Met:
+    """A call that was met, with its session, before anything is decided."""
+
+    request: ToolCallRequest
+    session: GuardSession
+    call: Call
+
+    def tools(self) -> dict[str, BaseTool]:
+        """Return the agent's tools by name."""
+        return tools_of(self.request)
 
 
 @dataclass
@@ -122,8 +136,7 @@ class Ticket:
 
     def keeping(self, services: Services) -> Keeping | None:
         """Return what keeps the undoing of this call, where its tool says how it is undone."""
-        known = {tool.name: tool for tool in getattr(self.request.runtime, "tools", None) or ()}
-        return Keeping.of(services, self.session, self.runs, known.get)
+        return Keeping.of(services, self.session, self.runs, tools_of(self.request).get)
 
     def keep(self, keeping: Keeping | None) -> Keep | None:
         """Return what says of the result that came back how it is undone."""
@@ -169,6 +182,11 @@ class Ticket:
         for message in () if self.unread else messages_of(result):
             self.session.deliver(mark_of(message))
         return result
+
+
+def tools_of(request: ToolCallRequest) -> dict[str, BaseTool]:
+    """Return the tools of the agent that made a request, by name."""
+    return {tool.name: tool for tool in getattr(request.runtime, "tools", None) or ()}
 
 
 def name_of(request: ToolCallRequest) -> tuple[str, str]:

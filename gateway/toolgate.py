@@ -1,10 +1,11 @@
 """The gate in front of LangChain tools: decide, pause or refuse, run once, record. Used by middleware and tool node.
 
 1. Take in what the conversation holds. 2. Find the turn and build the call; a call that cannot be parsed or told from
-another one is refused. 3. Decide and record. 4. Denied: a coded refusal. 5. Review: wait, pause the graph with nothing
-but the approval's id, or return; what the graph is resumed with decides nothing, the store is read again; where a
-person edited the call, what it became takes its place, and the model is told what was changed. 6. Run
-through the executor, with the arguments of the record. 7. Whoever comes second gets the recorded result.
+another one is refused. 3. Where there is a question, read first what the manifest names; decide and record. 4. Denied:
+a coded refusal. 5. Review: wait, pause the graph with nothing but the approval's id, or return; what the graph is
+resumed with decides nothing, the store is read again; where a person edited the call, what it became takes its place,
+and the model is told what was changed. 6. Run through the executor, with the arguments of the record. 7. Whoever comes
+second gets the recorded result.
 
 Guarantees: a crash before step 6 means that nothing ran, and the model is told so in a code; a pause of the graph is
 never swallowed. In observe mode nothing is stopped, not even by a crash of the gate, and the log says so loudly.
@@ -25,7 +26,7 @@ from langgraph.types import interrupt
 from checkvalve.approvals.errors import NotStartedError, OutcomeUnknownError
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.outcome import NOT_KEPT, Outcome
-from checkvalve.approvals.records import State
+from checkvalve.approvals.records import USED, State
 from checkvalve.approvals.responding import response_of
 from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.approvals.verdicts import Deny
@@ -40,9 +41,10 @@ from checkvalve.gateway.heard import hear
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.messages import mark_of
 from checkvalve.gateway.runs import can_pause
-from checkvalve.gateway.ticket import Ticket, call_of, has_started, name_of, thread_and_turn
+from checkvalve.gateway.ticket import Met, Ticket, call_of, has_started, name_of, thread_and_turn
 from checkvalve.graphs.calls import RESPONSE, Call
 from checkvalve.graphs.detached import idempotency_key, keyed
+from checkvalve.graphs.looking import alook_first, look_first
 from checkvalve.graphs.session import refusal
 
 OnReview: TypeAlias = Literal["pause", "return"]
@@ -52,17 +54,7 @@ AsyncHandler: TypeAlias = Callable[[ToolCallRequest], Awaitable[Any]]
 _HELD: Final = (NotStartedError, OutcomeUnknownError)
 """Errors of the gateway's own, which an agent is told of in a code."""
 _POLL: Final = 0.25  # seconds between looks at the store while a person decides
-_RUNNABLE: Final = frozenset(
-    {
-        State.APPROVED,
-        State.EXECUTING,
-        State.SUCCEEDED,
-        State.FAILED,
-        State.UNKNOWN,
-        State.CONFIRMED_DONE,
-        State.CONFIRMED_NOT_DONE,
-    }
-)
+_RUNNABLE: Final = USED | {State.CONFIRMED_NOT_DONE}
 
 
 class ToolGate:
@@ -106,7 +98,9 @@ class ToolGate:
         """Decide one call and run it if it may; the hook for ``wrap_tool_call``."""
         ticket: Ticket | ToolMessage | None = None
         try:
-            ticket = self._open(request)
+            if isinstance(met := self._meet(request), Met):
+                look_first(self.gateway.services, met.session, met.call, met.tools().get)
+            ticket = self._open(met)
             while isinstance(ticket, Ticket) and self._must_wait(ticket):
                 time.sleep(_POLL)
             answer = self._settle(ticket)
@@ -126,7 +120,9 @@ class ToolGate:
         """Do what :meth:`wrap` does, for agents that are awaited; the store's work is done in threads."""
         ticket: Ticket | ToolMessage | None = None
         try:
-            ticket = await asyncio.to_thread(self._open, request)
+            if isinstance(met := await asyncio.to_thread(self._meet, request), Met):
+                await alook_first(self.gateway.services, met.session, met.call, met.tools().get)
+            ticket = await asyncio.to_thread(self._open, met)
             while isinstance(ticket, Ticket) and await asyncio.to_thread(self._must_wait, ticket):  # noqa: ASYNC110
                 await asyncio.sleep(_POLL)  # the decision is made in another process, there is no event to wait for
             answer = self._settle(ticket)
@@ -143,8 +139,8 @@ class ToolGate:
             raise answer
         return answer
 
-    def _open(self, request: ToolCallRequest) -> Ticket | ToolMessage:
-        """Do steps 1 to 3."""
+    def _meet(self, request: ToolCallRequest) -> Met | ToolMessage:
+        """Do steps 1 and 2."""
         thread, turn, before = thread_and_turn(request, self._messages_key)
         if not thread:
             return self._refused(request, "", Deny("no-thread", "no_thread", "run the agent with a thread_id"))
@@ -152,12 +148,18 @@ class ToolGate:
         call = call_of(request, turn, self._servers.get(request.tool_call["name"], ""), self.gateway.manifest)
         session.load(call.turn)
         self.conversation.take_in(session, before)
-        known = request.tool is not None
-        unregistered = None if known else Deny("unregistered-tool", "unregistered_tool", "use a tool the agent has")
+        return Met(request, session, call)
+
+    def _open(self, met: Met | ToolMessage) -> Ticket | ToolMessage:
+        """Do step 3."""
+        if not isinstance(met, Met):
+            return met
+        request, session, call = met.request, met.session, met.call
+        unknown = Deny("unregistered-tool", "unregistered_tool", "use a tool the agent has")
         try:
-            proposal = session.propose(call, unregistered)
+            proposal = session.propose(call, None if request.tool else unknown)
         except HostileInputError as error:
-            message = self._refused(request, thread, refusal(error))
+            message = self._refused(request, session.thread, refusal(error))
             session.deliver(mark_of(message))
             return message
         ticket = Ticket(request, session, call, proposal, asked=session.request(call).digest)

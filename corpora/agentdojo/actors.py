@@ -18,7 +18,7 @@ from checkvalve.approvals.verdicts import Allow, Review
 from checkvalve.corpora.agentdojo import goals
 from checkvalve.corpora.agentdojo.adapter import MARKER, Episode, ToolCall
 from checkvalve.corpora.evidence import Evidence, evidence_of
-from checkvalve.corpora.guard import Guard, is_plain_read
+from checkvalve.corpora.guard import CheckvalveGuard, Guard, is_plain_read
 from checkvalve.corpora.report import CallRecord
 
 Moment: TypeAlias = Literal["first", "end"]
@@ -41,6 +41,7 @@ class Run:
 
     def propose(self, call: ToolCall, by: Literal["user", "attacker"], *, yes: bool, effect: bool) -> Any:
         """Put one call before the guard and, when it may run, run it. Returns its result, or None."""
+        self._look_first(call)
         judged = self.guard.propose(call.tool, call.args)
         verdict = judged.verdict
         runs = isinstance(verdict, Allow) or (isinstance(verdict, Review) and yes)
@@ -57,6 +58,16 @@ class Run:
         value = self.episode.run(call)
         self.guard.result(call.tool, f"call-{len(self.calls)}", call.args, value)
         return value
+
+    def _look_first(self, call: ToolCall) -> None:
+        """Make the read that a gateway makes by itself before it decides this call; no actor sees what it gives."""
+        if not isinstance(self.guard, CheckvalveGuard):
+            return
+        if (look := self.guard.looks_first(call.tool, call.args)) is not None:
+            tool, args = look
+            if isinstance(self.guard.propose(tool, args).verdict, Allow):
+                value = self.episode.run(ToolCall(tool, args))
+                self.guard.result(tool, f"look-{len(self.calls)}", args, value)
 
     def effect(self, call: ToolCall) -> bool:
         """Say whether a call does more than read inside the trust domain."""
