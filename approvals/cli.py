@@ -246,6 +246,16 @@ def _show(queue: Queue, proposal: Proposal, unpack: Callable[[JSON], str], *, fu
     before, after = lineage(queue, proposal)
     around = [*edit_lines(before, after, edited(before, proposal) if before else ())]
     around += talk_lines(read_talk(queue, proposal))
+    asked = proposal.verdict_name == "review" and proposal.mode != OBSERVE
     console().print(
-        card(proposal, outcome=outcome, grant=grant, events=events, full=full, unpack=unpack, around=around)
+        card(
+            proposal,
+            outcome=outcome,
+            grant=grant,
+            events=events,
+            full=full,
+            unpack=unpack,
+            around=around,
+            standing=queue.standing(proposal.id) if asked else None,
+        )
     )
