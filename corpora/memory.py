@@ -18,8 +18,9 @@ from checkvalve.approvals.content import HistoryItem, SqlContentStore
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.endorsing import offered
-from checkvalve.approvals.executor import Effect, Executor
+from checkvalve.approvals.executor import Effect, Executor, Keep
 from checkvalve.approvals.flood import Flood
+from checkvalve.approvals.intake import Beside
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.mandate_store import Mandates
 from checkvalve.approvals.outcome import Outcome
@@ -96,6 +97,7 @@ class MemoryQueue(Queue):
         *,
         mode: Literal["enforce", "observe"] = "enforce",
         idempotency: Idempotency = Idempotency.NONE,
+        beside: Beside | None = None,  # noqa: ARG002  # a Queue; nothing is kept beside a call here
     ) -> Proposal:
         """Keep a decided call; the id follows from thread, call and digest, as in the store."""
         name = proposal_id(request.thread, request.call_id, request.digest)
@@ -145,7 +147,14 @@ class MemoryExecutor(Executor):
         self._queue = queue
         self._results: dict[str, JSON] = {}
 
-    def run(self, proposal_id: str, effect: Effect, *, revalidate: Callable[[], Verdict] | None = None) -> Outcome:  # noqa: ARG002  # an Executor
+    def run(
+        self,
+        proposal_id: str,
+        effect: Effect,
+        *,
+        revalidate: Callable[[], Verdict] | None = None,  # noqa: ARG002  # an Executor
+        keep: Keep | None = None,  # noqa: ARG002  # an Executor; nothing is undone here
+    ) -> Outcome:
         """Run the effect with the arguments of the record."""
         row = self._queue.get(proposal_id)
         if row.state is not State.APPROVED:
