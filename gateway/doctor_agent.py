@@ -36,7 +36,7 @@ def files_of(settings: Settings, file: Path | None, more: Sequence[Path] = ()) -
         for suffix in ("-wal", "-shm"):
             if name in found and (beside := found[name].with_name(found[name].name + suffix)).exists():
                 found[f"{name}{suffix}"] = beside
-    return found | {f"credential {path}": path for path in more}
+    return found | {f"credential {path.name}": path.absolute() for path in more}
 
 
 def is_secret(name: str, path: Path, settings: Settings) -> bool:

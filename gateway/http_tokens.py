@@ -14,7 +14,8 @@ import os
 import secrets
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,6 +30,9 @@ from checkvalve.gateway.errors import TokenError
 
 SCOPES: Final = ("run", "read")
 """``run`` may start and continue runs, ``read`` may look at them. Both only at those of the token's own name."""
+MAX_DAYS: Final = 3_650
+"""Days for which a token may be good."""
+_DAY: Final = 86_400  # seconds
 _PREFIX: Final = "cvt"  # recognisable, so that secret scanners can find a lost one
 _MAX_TOKEN: Final = 200  # nothing longer was ever issued
 _MAX_KNOWN: Final = 1_000  # verified tokens that are remembered: argon2 is slow on purpose
@@ -42,6 +46,7 @@ class Client:
     name: str
     selector: str
     scopes: frozenset[str]
+    until: int = 0  # seconds since 1970; 0: until it is taken back
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,11 @@ class _Entry:
     selector: str
     hash: str
     scopes: list[str]
+    until: int = 0
+
+    def is_over(self, now: float) -> bool:
+        """Say whether its time is over."""
+        return self.until != 0 and now >= self.until
 
 
 class ApiTokens:
@@ -58,14 +68,15 @@ class ApiTokens:
     def __init__(self, file: Path, hasher: argon2.PasswordHasher | None = None) -> None:
         """Use ``hasher`` only to make tests fast; the default costs what argon2 recommends."""
         self.file = file
+        self.clock: Callable[[], float] = time.time
         self._hasher = hasher or argon2.PasswordHasher()
         self._lock = threading.Lock()  # one hash at a time: each takes tens of megabytes
         self._stamp: tuple[int, int] = (0, 0)
         self._entries: dict[str, _Entry] = {}
         self._known: dict[str, str] = {}  # digest of a token that was accepted → its selector
 
-    def add(self, name: str, scopes: Sequence[str] = SCOPES) -> str:
-        """Add a token for ``name`` and return it.
+    def add(self, name: str, scopes: Sequence[str] = SCOPES, *, days: int = 0) -> str:
+        """Add a token for ``name`` and return it; it is good for ``days``, or where that is 0 until it is taken back.
 
         Raises:
             TokenError: the name or a scope is unusable, or the file cannot be written.
@@ -76,7 +87,10 @@ class ApiTokens:
         if not scopes or not set(scopes) <= set(SCOPES):
             raise TokenError("there is no such scope", f"use one or more of: {', '.join(SCOPES)}")
         selector, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
-        entry = _Entry(person, selector, self._hasher.hash(secret), sorted(set(scopes)))
+        if not 0 <= days <= MAX_DAYS:
+            raise TokenError(f"a token is good for 1 to {MAX_DAYS} days", "give a number of days, or none")
+        until = int(self.clock()) + days * _DAY if days else 0
+        entry = _Entry(person, selector, self._hasher.hash(secret), sorted(set(scopes)), until)
         with self._changing():
             self._write([*self._entries.values(), entry])
         return f"{_PREFIX}_{selector}_{secret}"
@@ -106,7 +120,7 @@ class ApiTokens:
                 entry = self._entries.get(client.selector)
         except TokenError:
             return False
-        return entry is not None and _client(entry) == client
+        return entry is not None and _client(entry) == client and not entry.is_over(self.clock())
 
     def authenticate(self, token: str) -> Client:
         """Return whose token this is.
@@ -122,7 +136,11 @@ class ApiTokens:
         with self._lock:
             self._refresh()
             entry = self._entries.get(selector)
-            if entry is None or not (self._known.get(digest) == selector or self._proved(entry, secret)):
+            if (
+                entry is None
+                or entry.is_over(self.clock())
+                or not (self._known.get(digest) == selector or self._proved(entry, secret))
+            ):
                 raise TokenError("the token was not accepted", _FORM)
             if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
@@ -195,4 +213,4 @@ class ApiTokens:
 
 
 def _client(entry: _Entry) -> Client:
-    return Client(entry.name, entry.selector, frozenset(entry.scopes))
+    return Client(entry.name, entry.selector, frozenset(entry.scopes), entry.until)

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
+from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.queue import Queue
 from checkvalve.gateway.app import build, open_queue
 from checkvalve.gateway.errors import MissingExtraError, SettingsError
@@ -198,10 +199,11 @@ def _add_tokens(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
         scope: Annotated[
             list[str] | None, typer.Option(help=f"What it may: {', '.join(SCOPES)}; default: both.")
         ] = None,
+        days: Annotated[int, typer.Option(help="Days for which it is good; 0: until it is taken back.", min=0)] = 0,
     ) -> None:
         """Add a token and print it, once. A name may have several."""
         known = tokens()
-        token = known.add(name, scope or SCOPES)
+        token = known.add(name, scope or SCOPES, days=days)
         typer.echo("This token is shown once:", err=True)
         person = next(client.name for client in known.clients() if client.selector == token.split("_")[1])
         same = [client.selector for client in known.clients() if client.name == person]
@@ -215,14 +217,18 @@ def _add_tokens(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
     def list_(*, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
         """List the tokens by their selectors."""
         known = tokens()
-        rows = [{"selector": c.selector, "name": c.name, "scopes": sorted(c.scopes)} for c in known.clients()]
+        rows = [
+            {"selector": c.selector, "name": c.name, "scopes": sorted(c.scopes), "until": _day(c.until)}
+            for c in known.clients()
+        ]
         if as_json:
             typer.echo(json.dumps(rows, indent=2))
         elif not rows:
             typer.echo(f"there is no token in {printable(str(known.file))} yet: checkvalve token add NAME")
         else:
             for row in rows:
-                typer.echo(f"{row['selector']}  {row['name']}  {', '.join(row['scopes'])}")
+                until = f"  until {row['until']}" if row["until"] else ""
+                typer.echo(f"{row['selector']}  {row['name']}  {', '.join(row['scopes'])}{until}")
 
     @app.command("remove")
     def remove(selector: Annotated[str, typer.Argument(help="The selector that `token list` shows.")]) -> None:
@@ -232,6 +238,10 @@ def _add_tokens(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
             typer.echo("error: there is no such token (see: checkvalve token list)", err=True)
             raise typer.Exit(_REFUSED)
         known.remove(selector)
+
+
+def _day(seconds: int) -> str:
+    return to_the_second(seconds * 1_000_000) if seconds else ""
 
 
 __all__ = ["register", "serve"]

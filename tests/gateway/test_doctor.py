@@ -171,7 +171,7 @@ def test_further_secrets_are_looked_at_and_named(folder: Path) -> None:
     token.write_text("cvr_x_y")
     token.chmod(0o644)
     found = about(folder, "modes of secrets", secrets=[token])
-    assert any(f"credential {token}" in one.text and "0644" in one.text for one in found)
+    assert any(f"credential token {token}" in one.text and "0644" in one.text for one in found)
     token.chmod(0o600)
     assert states(about(folder, "modes of secrets", secrets=[token])) == {State.OK}
     settings(folder, database_url="sqlite:///gate.db", checkpoint_url="sqlite:///runs.db")
