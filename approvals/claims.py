@@ -89,12 +89,12 @@ class Claims:
             return self.look(proposal.id)
 
     def _claim(self, proposal: Proposal) -> Claim | Outcome:
-        now = self._queue.clock()
-        until = now + self._lease
         owner = str(Owner.me(secrets.token_hex(8)))
         _RUNNING.add(owner)
         try:
             with self._queue.store.write() as connection:
+                now = self._queue.clock()  # while it waited for other writers, the time to run it may have run out
+                until = now + self._lease
                 if proposal.mode != moves.OBSERVE and not uses.still_given(connection, proposal, at=now):
                     _RUNNING.discard(owner)
                     return self._withdrawn(connection, proposal, now)
