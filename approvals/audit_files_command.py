@@ -17,6 +17,7 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.audit_words import explain_sealed, say
 from checkvalve.approvals.bundles import export_bundle
 from checkvalve.approvals.clock import micros, rfc3339, system_clock
+from checkvalve.approvals.erased_words import erase_hand_over
 from checkvalve.approvals.erasure import erase_call, erase_thread
 from checkvalve.approvals.errors import LogError
 from checkvalve.approvals.logkeys import LogKey
@@ -24,6 +25,8 @@ from checkvalve.approvals.logplace import LogPlace
 from checkvalve.approvals.ocsf import to_ocsf
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.retention import prune
+from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.roles import Role, require_role
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.terminal import NO_DECISION, Token, TokenFile, prove, stop
 
@@ -131,19 +134,23 @@ def _add_erase(app: typer.Typer, open_store: Callable[[], Store], told: Told) ->
         ] = "",
         *,
         thread: Annotated[str, typer.Option(help="Erase a whole task: its calls, words and results.")] = "",
+        hand_over: Annotated[str, typer.Option(help="Erase the reason of a hand-over that is over.")] = "",
         reason: Annotated[str, typer.Option(help="Why; kept in the log.")],
         token: Token = None,
         token_file: TokenFile = None,
     ) -> None:
         """Erase what a call or a task was about. The events stay, empty, and every proof still fits."""
         with told(), open_store() as store:
-            if bool(proposal) == bool(thread):
-                stop("error: give either the id of a call or --thread", NO_DECISION)
+            if sum(map(bool, (proposal, thread, hand_over))) != 1:
+                stop("error: give one of the id of a call, --thread and --hand-over", NO_DECISION)
             queue = Queue(store)
-            by, at = prove(context, queue, token, token_file).name, system_clock()
+            by, at = _administrator(queue, prove(context, queue, token, token_file)), system_clock()
             named = queue.find(proposal).id if proposal else ""
             with store.write() as connection:
-                if thread:
+                if hand_over:
+                    count = erase_hand_over(connection, hand_over, at=at, by=by, reason=reason)
+                    done = f"the reason of the hand-over {hand_over}, in {count} events"
+                elif thread:
                     calls, texts = erase_thread(connection, thread, at=at, by=by, reason=reason)
                     done = f"{calls} calls and {texts} stored texts of {thread}"
                 else:
@@ -151,6 +158,12 @@ def _add_erase(app: typer.Typer, open_store: Callable[[], Store], told: Told) ->
                     done = f"the content of {named}, in {count} events"
         say(f"erased: {done}")
         say("backups, exports and receipts that were made before still have it")
+
+
+def _administrator(queue: Queue, reviewer: Reviewer) -> str:
+    """Return the name of who empties or removes records: that is for administrators."""
+    with queue.store.read() as connection:
+        return require_role(connection, reviewer, Role.ADMINISTRATOR).name
 
 
 def _add_prune(app: typer.Typer, open_store: Callable[[], Store], place: Callable[[], LogPlace], told: Told) -> None:
@@ -165,7 +178,8 @@ def _add_prune(app: typer.Typer, open_store: Callable[[], Store], place: Callabl
     ) -> None:
         """Export the log, check the export, and remove tasks that are over and old. Proofs still fit."""
         with told(), open_store() as store:
-            by = prove(context, Queue(store), token, token_file).name
+            queue = Queue(store)
+            by = _administrator(queue, prove(context, queue, token, token_file))
             sealer, now = place().sealer(store), system_clock()
             sealer.seal()
             before = now - micros(timedelta(days=older_than))

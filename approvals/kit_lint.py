@@ -242,3 +242,11 @@ def _missing(spec: ToolSpec, report: Report) -> Iterator[Finding]:
             "reversible",
             level="warning",
         )
+    if spec.undo_with is not None and not spec.undo:
+        yield report(
+            "no-undo",
+            "undone by a call, without a word on what stays all the same",
+            "say in `undo` what the call takes back, and what it does not",
+            "undo_with",
+            level="warning",
+        )

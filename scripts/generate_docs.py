@@ -160,6 +160,7 @@ def manifest_tables() -> str:
     """Return the tables of everything that a manifest may say."""
     from checkvalve.approvals import commandspec as commands  # noqa: PLC0415
     from checkvalve.approvals import toolspec as spec  # noqa: PLC0415
+    from checkvalve.approvals import undospec as undo  # noqa: PLC0415
 
     lines: list[str] = []
     for title, model in (
@@ -169,6 +170,9 @@ def manifest_tables() -> str:
         ("An argument (`args`)", spec.ArgumentSpec),
         ("A result field (`result`)", spec.ResultField),
         ("`limits`", spec.Limits),
+        ("Undoing (`undo_with`)", undo.UndoSpec),
+        ("A value of it (`args`)", undo.UndoValue),
+        ("What is read before (`before`)", undo.BeforeSpec),
         ("A command (`commands`)", commands.CommandSpec),
         ("An operand (`operands`)", commands.OperandSpec),
         ("`sandbox`", commands.SandboxSpec),
