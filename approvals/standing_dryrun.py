@@ -123,6 +123,27 @@ class DryRun:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A rule that was not saved: what it says, what it would have done, and how many people have to agree."""
+
+    rule: StandingRule
+    run: DryRun
+    proposal_id: str
+    days: int
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return it for programs."""
+        return {
+            "approval": self.proposal_id,
+            "rule": self.rule.to_json(),
+            "in_words": self.rule.in_words(),
+            "days": self.days,
+            "persons_needed": self.rule.persons,
+            "dry_run": self.run.to_json(),
+        }
+
+
 def dry_run(connection: sa.Connection, rule: StandingRule, *, tenant: str, since: int, until: int) -> DryRun:
     """Return what a rule would have done from ``since`` on."""
     row = proposals.c
@@ -214,4 +235,4 @@ def _parts(names: list[str]) -> Iterator[list[str]]:
     yield from (names[at : at + _CHUNK] for at in range(0, len(names), _CHUNK))
 
 
-__all__ = ["ENDS", "LISTED", "SPAN", "DryRun", "PastCall", "dry_run"]
+__all__ = ["ENDS", "LISTED", "SPAN", "DryRun", "PastCall", "Trial", "dry_run"]

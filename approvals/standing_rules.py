@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final, Literal, TypeAlias
 
@@ -32,7 +32,7 @@ from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.roles import Role, require_role
 from checkvalve.approvals.standing import StandingRule, canonical_text
 from checkvalve.approvals.standing_draft import TIGHT, Widening, draft
-from checkvalve.approvals.standing_dryrun import SPAN, DryRun, dry_run
+from checkvalve.approvals.standing_dryrun import SPAN, DryRun, Trial, dry_run
 from checkvalve.approvals.standing_entry import CLOCK, StandingEntry
 from checkvalve.approvals.standing_people import persons_needed, require_good_end, require_person
 from checkvalve.approvals.standing_store import Look, advance, end, in_force, load, read_all
@@ -48,27 +48,6 @@ _REVIEWER: Final = "reviewer:"
 _DAY: Final = timedelta(days=1)
 
 Entries: TypeAlias = list[StandingEntry]
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """A rule that was not saved: what it says, what it would have done, and how many people have to agree."""
-
-    rule: StandingRule
-    run: DryRun
-    proposal_id: str
-    days: int
-
-    def to_json(self) -> dict[str, JSON]:
-        """Return it for programs."""
-        return {
-            "approval": self.proposal_id,
-            "rule": self.rule.to_json(),
-            "in_words": self.rule.in_words(),
-            "days": self.days,
-            "persons_needed": self.rule.persons,
-            "dry_run": self.run.to_json(),
-        }
 
 
 class StandingRules:
@@ -303,4 +282,4 @@ def _told(rule: StandingRule, values: dict[str, Any]) -> dict[str, JSON]:
     }
 
 
-__all__ = ["MOST", "Mode", "StandingRules", "Trial"]
+__all__ = ["MOST", "Mode", "StandingRules"]

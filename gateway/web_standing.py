@@ -28,7 +28,7 @@ from checkvalve.approvals.matching import MIN_DIGEST, match_digest
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.standing import MAX_CALLS, MAX_PER_DAY
 from checkvalve.approvals.standing_draft import MAX_DAYS, TIGHT, Widening, widening_from_json
-from checkvalve.approvals.standing_rules import Trial
+from checkvalve.approvals.standing_dryrun import Trial
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import parse_strict
 from checkvalve.gateway.web_card import view

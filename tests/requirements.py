@@ -82,9 +82,10 @@ CLAIMS: Final = (
         "Each argument leaf of a call has an attributed origin. An authority-bearing argument that is untrusted or "
         "unattributed does not run without a human endorsement that showed that value and that source. Unknown means "
         "untrusted; a missing label means untrusted and private.",
-        "docs/concepts.md, docs/policy.md, docs/mandates.md",
+        "docs/concepts.md, docs/policy.md, docs/mandates.md, docs/standing-rules.md",
         Status.HELD,
-        "a mandate that the user gave ahead of time for a source counts as the user's word, within its limits",
+        "a mandate that the user gave ahead of time for a source counts as the user's word, within its limits; a standing "
+        "rule counts as the endorsement of the call that it was made of, and of exactly the values it names",
         {**_GUARDED, "terminal": "yes", "review": "yes", "decide": "yes", **_PIPELINE},
     ),
     Claim(
@@ -94,9 +95,10 @@ CLAIMS: Final = (
         "requester set (a single-user profile may allow self-approval, and every record then says so); everything is "
         "checked again right before the effect. When the outcome cannot be known the state is `unknown`, never a "
         "silent retry.",
-        "docs/approvals.md, docs/adr/0005-a-grant-is-single-use-and-bound-to-a-digest.md",
+        "docs/approvals.md, docs/standing-rules.md, docs/adr/0005-a-grant-is-single-use-and-bound-to-a-digest.md",
         Status.HELD,
-        "",
+        "for a call that a standing rule answers, the people who agreed to the rule are those who decided; it never "
+        "answers calls that one of them asks for",
         {**_GUARDED, "terminal": "yes", "review": "yes", "decide": "-", **_RELEASE},
     ),
     Claim(
@@ -143,8 +145,8 @@ CLAIMS: Final = (
         Status.PARTLY,
         "looked for are every form of link and resource, registered values and canaries in the encodings that "
         "docs/filters-outbound.md lists, keys by their form, and eight words of an instruction in a row; a prompt that "
-        "is retold or translated, and a part of a value, are not; structured output, reasoning and the events of an agent "
-        "are looked at as well",
+        "is retold or translated, and a part of a value, are not; structured output, reasoning and events of an agent "
+        "are looked at, too",
         {"langchain": "yes; the model runs unstreamed", "toolnode": "calls only", "decide": "-", **_PIPELINE},
     ),
     Claim(
