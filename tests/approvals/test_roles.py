@@ -109,13 +109,13 @@ def test_each_deciding_method_takes_its_role(desk: Desk) -> None:
         ):
             with pytest.raises(RoleNeededError, match=r"role .*approver"):
                 attempt()
-    for attempt in (
+    for mild in (
         lambda: desk.queue.reject(proposal.id, viewer),
         lambda: desk.queue.settle(proposal.id, viewer, done=True),
         lambda: desk.queue.revoke_endorsement(endorsed, viewer),
     ):
         with pytest.raises(RoleNeededError, match=r"who could: ann"):
-            attempt()
+            mild()
     desk.queue.revoke_endorsement(endorsed, responder)
     assert desk.queue.reject(proposal.id, responder).state == "rejected"
 
