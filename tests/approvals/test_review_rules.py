@@ -187,6 +187,14 @@ def test_a_plan_comes_back_as_it_was_and_what_nobody_wrote_is_refused() -> None:
     assert (loose.step_up, loose.note_required, loose.may_break_glass) == (True, True, False), "unclear is strict"
 
 
+def test_the_example_says_what_the_page_says() -> None:
+    found = load_review_rules(Path(__file__).parents[2] / "examples" / "review.yaml")
+    paid = found.plan_for(question(effect="pay", amount="1000"), decide_within=1, execute_within=1)
+    assert (paid.rule, paid.decide_within, paid.channels) == ("large-payments", 28_800, ("cli", "web"))
+    people = [Account(name, name, frozenset(Role)) for name in ("ann", "ben", "cem")]
+    assert check(found, people) == []
+
+
 def findings(text: str, *known: Account) -> list[tuple[str, str]]:
     return [(item.level, f"{item.where}: {item.text}") for item in check(rules(text), known)]
 
