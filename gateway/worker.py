@@ -19,12 +19,13 @@ from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import State
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.run_log import RunLog, RunRecord
-from checkvalve.graphs.runs import Pipeline
+from checkvalve.graphs.runs import Pipeline, RunResult
 
 EVERY: Final = 1.0
 """Seconds between looks at what was decided."""
 RETRY: Final = 30.0
 """Seconds before a run that should be under way, and is not ours, is tried: its process may have died."""
+_LOOKS: Final = 3  # times that a run is let go on before it counts as left in the middle
 
 
 class Worker:
@@ -116,9 +117,7 @@ class Worker:
         if before is None or before.status != "running":
             self._log.note(RunRecord(thread, requester, "running"))
         try:
-            for event in self._pipeline.stream(thread=thread, requester=requester):
-                self._log.event(thread, event)
-            result = self._pipeline.look(thread)
+            result = self._gone_on(thread, requester)
         except (LeaseHeldError, LeaseLostError):
             return  # another process works on it, and notes how it ends
         except Exception as error:  # noqa: BLE001  # a model, a provider, a tool's server: its words may be content
@@ -127,6 +126,16 @@ class Worker:
             return
         status = "failed" if result.status == "running" else result.status
         self._log.note(RunRecord(thread, requester, status, result.code, result.waiting))
+
+    def _gone_on(self, thread: str, requester: str) -> RunResult:
+        """Let a run go on as far as it can. What is decided right after a look lets it go on once more."""
+        for left in reversed(range(_LOOKS)):
+            for event in self._pipeline.stream(thread=thread, requester=requester):
+                self._log.event(thread, event)
+            result = self._pipeline.look(thread)
+            if result.status != "running" or not left:
+                return result
+        raise AssertionError  # the last look has returned
 
 
 def _word(error: Exception) -> str:

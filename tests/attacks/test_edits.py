@@ -124,7 +124,7 @@ def test_an_edit_to_what_is_forbidden_is_refused_and_the_question_stays(
     row = office.ask("note", path="/tmp/x", text="x", days=1)  # a path in a call, nothing is opened
     assert row.state is State.PENDING
     with pytest.raises(EditRefusedError) as refused:
-        office.edit(row, **args)
+        office.edit(row, None, **args)
     assert refused.value.rule == rule
     assert office.queue.get(row.id) == row
 
