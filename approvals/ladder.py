@@ -17,12 +17,14 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, delegations, moves, plans, reach, stuck, votes
+from checkvalve.approvals import audit, deciding, delegations, moves, plans, reach, stuck, votes
 from checkvalve.approvals.errors import StoreCorruptError
+from checkvalve.approvals.plans import Plan
+from checkvalve.approvals.question import Question
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State, from_row
 from checkvalve.approvals.review_tables import plans as plan_rows
-from checkvalve.approvals.roles import accounts
+from checkvalve.approvals.roles import Account, accounts
 from checkvalve.approvals.rungs import Rung, Staff, next_at, rungs, who_should_look
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import events, proposals
@@ -177,20 +179,32 @@ def _unreachable(connection: sa.Connection, wanted: Sequence[str] | None, *, sin
     """Return which open questions, of these or of all, nobody could say yes to together with those who have."""
     found: list[str] = []
     staff = accounts(connection)
+    known: dict[tuple[Plan, Question, str], bool] = {}  # many questions differ in nothing that matters here
     for part in _questions(connection, wanted):
-        known = plans.read_all(connection, [proposal.id for proposal in part])
+        chosen = plans.read_all(connection, [proposal.id for proposal in part])
         for proposal in part:
-            plan = known[proposal.id]
-            asked = plan.question(proposal)
-            people = dict(reach.voices(staff, asked, requester=proposal.requester, single_user=single_user))
-            if votes.reachable(plan, people, editor=plan.edited_by):
-                continue
-            for vote in votes.read(connection, proposal.id):
-                if vote.yes:
-                    people[vote.person] = people.get(vote.person, frozenset()) | vote.roles
-            if not votes.reachable(plan, people, editor=plan.edited_by):
+            plan = chosen[proposal.id]
+            key = (plan, plan.question(proposal), proposal.requester)
+            if key not in known:
+                people = reach.voices(staff, key[1], requester=proposal.requester, single_user=single_user)
+                known[key] = votes.reachable(plan, people, editor=plan.edited_by)
+            if not known[key] and not _with_votes(connection, proposal, plan, staff, single_user=single_user):
                 found.append(proposal.id)
     return found
+
+
+def _with_votes(
+    connection: sa.Connection, proposal: Proposal, plan: Plan, staff: Sequence[Account], *, single_user: bool
+) -> bool:
+    """Say whether those who are there could say yes together with those who have said it."""
+    said = [vote for vote in votes.read(connection, proposal.id) if vote.yes]
+    if not said:
+        return False
+    asked = plan.question(proposal)
+    people = dict(reach.voices(staff, asked, requester=proposal.requester, single_user=single_user))
+    for vote in deciding.still_counting(connection, said, asked):
+        people[vote.person] = people.get(vote.person, frozenset()) | vote.roles
+    return votes.reachable(plan, people, editor=plan.edited_by)
 
 
 def _questions(connection: sa.Connection, wanted: Sequence[str] | None) -> Iterator[list[Proposal]]:
