@@ -7,7 +7,6 @@ what the page costs, not what the list does.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -28,6 +27,7 @@ from checkvalve.approvals.risk import (
 )
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import events, proposals
+from checkvalve.approvals.while_unchanged import while_unchanged
 
 PAGE: Final = 50
 """Rows of one page of a list: what somebody looks through, and what a small page weighs."""
@@ -36,7 +36,6 @@ MAX_BATCH: Final = 20
 MAX_SEARCH: Final = 200
 """Characters of a search."""
 HOUR: Final = 3_600_000_000  # microseconds
-_START: Final = 40  # characters of a record in which its effect stands
 
 _row = proposals.c
 _PENDING: Final = _row.state == State.PENDING.value
@@ -107,9 +106,12 @@ def waiting(store: Store, *, page: int = 0, thread: str = "", without: Collectio
     ``without`` are the ids of those that somebody has put off.
     """
     query = sa.select(proposals).where(_PENDING).order_by(_rank(), _row.created_at, _row.id)
-    if without:
-        query = query.where(_row.id.not_in(sorted(without)))
-    return _rows(store, query.where(_row.thread == thread) if thread else query, page)
+    away = tuple(sorted(without))
+    if away:
+        query = query.where(_row.id.not_in(away))
+    query = query.where(_row.thread == thread) if thread else query
+    key = ("waiting", page, thread, away)
+    return _read(store, while_unchanged(store, mark(store), key, lambda: _ids(store, query, page)))
 
 
 def unknown(store: Store) -> list[Proposal]:
@@ -121,29 +123,30 @@ def unknown(store: Store) -> list[Proposal]:
 def load(store: Store, now: int, *, reviewer: str = "") -> Load:
     """Return how much waits now; ``reviewer`` is whose decisions of the last hour are counted."""
     counted = sa.select(sa.func.count()).select_from(proposals)
-    start = sa.func.substr(_row.decision, 1, _START)
     decided = _row.state.in_([state.value for state in State if state not in {State.PENDING, State.DENIED}])
     mine = sa.and_(decided, _row.decided_by == f"reviewer:{reviewer}", _row.updated_at > now - HOUR)
     asked = sa.and_(_row.state.in_(list(State)), _row.created_at > now - HOUR, _row.verdict == "review")  # by the index
+    found = while_unchanged(store, mark(store), "load", lambda: _by_tier(store))
     with store.read() as connection:
-        found = connection.execute(sa.select(start, _row.rule, _row.created_at).where(_PENDING)).all()
         lately, done = (connection.execute(counted.where(which)).scalar_one() for which in (asked, mine))
         lost = connection.execute(counted.where(_row.state == State.UNKNOWN.value)).scalar_one()
-    tiers = Counter(tier_of(_effect_at(text), rule) for text, rule, _ in found)
     return Load(
-        open=len(found),
-        tiers={name: tiers[name] for name in TIERS if name in tiers},
-        oldest=min((at for *_, at in found), default=None),
+        open=sum(count for count, _ in found.values()),
+        tiers={tier: count for tier, (count, _) in found.items()},
+        oldest=min((at for _, at in found.values()), default=None),
         asked_lately=lately,
         decided_lately=done,
         unknown=lost,
     )
 
 
-def _effect_at(start: str) -> str:
-    """Return the effect in the first characters of a record, as :func:`_effect_in` reads it."""
-    head, _, rest = start.partition('{"action":"')
-    return "" if head else rest.partition('",')[0]
+def _by_tier(store: Store) -> dict[Tier, tuple[int, int]]:
+    """Return how many questions of each tier are open, and when the oldest of them came; the gravest tier first."""
+    each = sa.select(_rank().label("place"), _row.created_at).where(_PENDING).subquery().c
+    query = sa.select(each.place, sa.func.count(), sa.func.min(each.created_at)).group_by(each.place)
+    with store.read() as connection:
+        found = {place: (count, oldest) for place, count, oldest in connection.execute(query)}
+    return {tier: found[place] for place, tier in enumerate(TIERS) if place in found}
 
 
 def equals(store: Store, *, limit: int = PAGE) -> list[Equals]:
@@ -157,8 +160,12 @@ def equals(store: Store, *, limit: int = PAGE) -> list[Equals]:
         .having(count > 1)
         .order_by(count.desc(), sa.func.min(_row.created_at))
     )
-    with store.read() as connection:
-        return [Equals(*row) for row in connection.execute(query.limit(limit))]
+
+    def look() -> list[Equals]:
+        with store.read() as connection:
+            return [Equals(*row) for row in connection.execute(query.limit(limit))]
+
+    return while_unchanged(store, mark(store), ("equals", limit), look)
 
 
 def equal_to(store: Store, proposal: Proposal, *, limit: int = MAX_BATCH) -> list[Proposal]:
@@ -248,13 +255,21 @@ def mark(store: Store) -> tuple[int, int]:
 
 
 def _rows(store: Store, query: sa.Select[Any], page: int) -> list[Proposal]:
-    """Return one page: first the ids in order, so that a database need not sort whole records, then those records."""
-    ids = query.with_only_columns(_row.id).limit(PAGE).offset(max(0, page) * PAGE)
+    return _read(store, _ids(store, query, page))  # first the ids, so that a database need not sort whole records
+
+
+def _ids(store: Store, query: sa.Select[Any], page: int) -> Sequence[str]:
     with store.read() as connection:
-        names = connection.execute(ids).scalars().all()
+        return (
+            connection.execute(query.with_only_columns(_row.id).limit(PAGE).offset(max(0, page) * PAGE)).scalars().all()
+        )
+
+
+def _read(store: Store, names: Sequence[str]) -> list[Proposal]:
+    with store.read() as connection:
         rows = connection.execute(sa.select(proposals).where(_row.id.in_(names))).mappings().all()
     found = {row["id"]: from_row(row) for row in rows}
-    return [found[name] for name in names]
+    return [found[name] for name in names if name in found]
 
 
 def differing(found: Sequence[dict[str, str]]) -> list[str]:

@@ -21,7 +21,7 @@ from checkvalve.approvals.granting import Granting
 from checkvalve.approvals.intake import Beside, Intake
 from checkvalve.approvals.mandate_store import Mandates
 from checkvalve.approvals.matching import MIN_DIGEST, match_digest
-from checkvalve.approvals.records import Proposal, State, from_row
+from checkvalve.approvals.records import Proposal, State, from_row, from_rows
 from checkvalve.approvals.render import short
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.review_rules import ReviewRules
@@ -140,7 +140,7 @@ class Queue(Granting):
         if thread:
             query = query.where(proposals.c.thread == thread)
         with self.store.read() as connection:
-            return [from_row(row) for row in connection.execute(query).mappings()]
+            return from_rows(connection.execute(query))
 
     def sweep(self) -> int:
         """Close everything whose time is over; returns how many that were."""

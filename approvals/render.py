@@ -9,6 +9,7 @@ silently: :func:`clip` keeps both ends and says how many bytes are between them.
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 HEAD_BYTES: Final = 2_000
@@ -35,6 +36,7 @@ _IGNORABLE: Final = (  # Default_Ignorable_Code_Point, Unicode 16: characters th
 )  # fmt: skip
 
 
+@lru_cache(maxsize=4_096)  # a page asks about the same few letters thousands of times
 def is_deceptive(character: str) -> bool:
     """Say whether a character must never reach a terminal or a page as it is."""
     category = unicodedata.category(character)
