@@ -154,6 +154,13 @@ def note_undone(connection: sa.Connection, undo: Proposal, *, at: int) -> None:
         audit.append(connection, at=at, kind="effect.undone", subject=row.proposal_id, body=body)
 
 
+def approved(connection: sa.Connection) -> list[str]:
+    """Return the undoings that were approved and have not been run, oldest first."""
+    row = proposals.c
+    query = sa.select(row.id).join(undos, undos.c.undo_id == row.id).where(row.state == State.APPROVED.value)
+    return [str(name) for name in connection.execute(query.order_by(row.created_at, row.id)).scalars()]
+
+
 def listed(connection: sa.Connection, *, now: int, everything: bool = False, limit: int = 100) -> Sequence[Undo]:
     """Return what is kept, newest first: what can still be undone, or all of it."""
     query = sa.select(undos).order_by(undos.c.kept_at.desc(), undos.c.proposal_id).limit(limit)
@@ -163,6 +170,6 @@ def listed(connection: sa.Connection, *, now: int, everything: bool = False, lim
 
 
 __all__ = [
-    "AFTER", "BEFORE", "DONE", "LOOK", "RULE", "THREAD", "WHY", "Undo", "ask", "beside", "keep", "listed",
+    "AFTER", "BEFORE", "DONE", "LOOK", "RULE", "THREAD", "WHY", "Undo", "approved", "ask", "beside", "keep", "listed",
     "note_undone", "of_undo", "read", "refusal", "thread_for",
 ]  # fmt: skip

@@ -96,7 +96,7 @@ class UndoWorker:
             except Exception as error:  # noqa: BLE001  # one that cannot run must not hold up the others
                 self._complain(undo, error)
             else:
-                get_logger().info("an effect was undone", approval=undo.id, state=outcome.state.value)
+                get_logger().info("an undoing was run", approval=undo.id, state=outcome.state.value)
 
     def _complain(self, undo: Proposal, error: Exception) -> None:
         if undo.id not in self._said:

@@ -134,17 +134,21 @@ class Keeping:
             NotStartedError: the record has to be read first, and cannot be.
         """
         self._args = args
-        looking = self._looking(BEFORE)
-        if looking is not None:
-            self._seen = self._reading.read(looking, self.tool)
+        try:
+            if (looking := self._looking(BEFORE)) is not None:
+                self._seen = self._reading.read(looking, self.tool)
+        except Exception:  # noqa: BLE001  # whatever it is, only the undoing is lost, and the record says so
+            self._seen = Look(why="before_failed")
         self._judge()
 
     async def abegin(self, args: dict[str, JSON]) -> None:
         """Do what :meth:`begin` does, for a tool that is awaited."""
         self._args = args
-        looking = await asyncio.to_thread(self._looking, BEFORE)
-        if looking is not None:
-            self._seen = await self._reading.aread(looking, self.tool)
+        try:
+            if (looking := await asyncio.to_thread(self._looking, BEFORE)) is not None:
+                self._seen = await self._reading.aread(looking, self.tool)
+        except Exception:  # noqa: BLE001  # whatever it is, only the undoing is lost, and the record says so
+            self._seen = Look(why="before_failed")
         self._judge()
 
     def keep(self, value: object) -> Kept:
@@ -158,13 +162,19 @@ class Keeping:
 
     def after(self, outcome: Outcome) -> None:
         """Do step 4, where the effect happened here."""
-        if (looking := self._left(outcome)) is not None:
-            self._reading.read(looking, self.tool)
+        try:
+            if (looking := self._left(outcome)) is not None:
+                self._reading.read(looking, self.tool)
+        except Exception:  # noqa: BLE001  # the effect is recorded; what it left is then not known
+            self._seen = Look(why="before_failed")
 
     async def aafter(self, outcome: Outcome) -> None:
         """Do what :meth:`after` does, for a tool that is awaited."""
-        if (looking := await asyncio.to_thread(self._left, outcome)) is not None:
-            await self._reading.aread(looking, self.tool)
+        try:
+            if (looking := await asyncio.to_thread(self._left, outcome)) is not None:
+                await self._reading.aread(looking, self.tool)
+        except Exception:  # noqa: BLE001  # the effect is recorded; what it left is then not known
+            self._seen = Look(why="before_failed")
 
     @property
     def _reading(self) -> Reading:
@@ -191,8 +201,9 @@ class Keeping:
         )
 
     def _judge(self) -> None:
+        """Hold the effect back where it must not come first; observe mode holds nothing back."""
         before = self.undo.before
-        if before is not None and before.required and self._seen.value is NOTHING:
+        if self.services.mode == "enforce" and before is not None and before.required and self._seen.value is NOTHING:
             why = WHY.get(self._seen.why, self._seen.why)
             raise NotStartedError(f"the call was not begun: {why}", remedy="see `required` of this tool's `undo_with`")
 

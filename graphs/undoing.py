@@ -111,11 +111,10 @@ class Undoing:
 
     def due(self) -> list[Proposal]:
         """Return the undoings that were approved and not run yet, oldest first."""
-        return [
-            row
-            for row in self._queue.list([State.APPROVED])
-            if row.rule == RULE and self._standings.undone(row) is not None
-        ]
+        with self._queue.store.read() as connection:
+            names = undos.approved(connection)
+        found = [self._queue.get(name) for name in names]  # whose time is over is not approved any more
+        return [row for row in found if row.state is State.APPROVED and self._standings.undone(row) is not None]
 
     def run(self, name: str, tools: Iterable[Any]) -> Outcome:
         """Do steps 5 to 7 for an approved undoing; one that is not approved is returned as it stands.

@@ -43,6 +43,27 @@ def test_a_failing_read_holds_nothing_up_unless_it_is_required(office: Office) -
     assert office.notebook.effects == ["update n1 eggs"]
 
 
+def test_observe_mode_holds_nothing_back(office: Office) -> None:
+    watching = office.serve(MANIFEST, mode="observe")
+    done = office.act("delete_note", "get_note", services=watching, id="n1")
+    assert done.state is State.SUCCEEDED
+    assert office.notebook.effects == ["delete n1"]
+
+
+def test_whatever_breaks_beside_an_effect_does_not_reach_it(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    from checkvalve.graphs import keeping
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(keeping, "look_call", broken)
+    assert office.act("update_note", id="n1", text="eggs").state is State.SUCCEEDED
+    assert office.act("delete_note", id="n1").proposal.code == "not_started"
+    monkeypatch.setattr(keeping, "kept", broken)
+    done = office.act("create_note", title="a", text="b").proposal
+    assert office.undoing.standing(done.id).why_not.endswith("failed to keep it")
+
+
 def test_a_tool_that_breaks_while_it_reads_holds_nothing_up(office: Office) -> None:
     office.notebook.write({"n1": {"title": "List", "text": "milk"}}, "begin")
     tools = {tool.name: tool for tool in office.tools()}
@@ -174,3 +195,41 @@ def test_a_result_that_cannot_be_read_undoes_nothing(office: Office) -> None:
     assert failed.state is State.FAILED
     with pytest.raises(ConflictError, match="it is failed"):
         office.undoing.ask(failed.proposal.id, "carl")
+
+
+@pytest.mark.claim("C2")
+@pytest.mark.parametrize("awaited", [False, True])
+def test_a_pipelines_effects_keep_what_undoes_them(office: Office, awaited: bool) -> None:
+    from langchain_core.messages import AIMessage
+    from langgraph.checkpoint.memory import InMemorySaver
+
+    from checkvalve.approvals import undos
+    from checkvalve.graphs.checkpoint import StrictSerializer
+    from checkvalve.graphs.pipeline import build_pipeline
+    from tests.fakes import ScriptedModel, calls
+
+    turn = calls(("create_note", {"title": "a", "text": "b"}), ("update_note", {"id": "n1", "text": "eggs"}))
+    end = calls(("answer", {"text": "done"}), prefix="z")
+    pipeline = build_pipeline(
+        office.services,
+        tools=office.tools(),
+        reader=ScriptedModel(script=[AIMessage("{}")]),
+        actor=ScriptedModel(script=[turn, end]),
+        checkpointer=InMemorySaver(serde=StrictSerializer()),
+        requester="bob",
+    )
+    task = "please create the note a with the text b, and update note n1 to eggs"
+    if awaited:
+        import asyncio
+
+        asyncio.run(pipeline.astart(task, thread="p1"))
+    else:
+        pipeline.start(task, thread="p1")
+    for tool, args in (("create_note", {"id": "n2"}), ("update_note", {"id": "n1", "text": "milk"})):
+        (row,) = [row for row in office.queue.list([State.SUCCEEDED]) if row.tool == tool]
+        with office.store.read() as connection:
+            kept = undos.read(connection, row.id)
+        assert kept is not None
+        assert (kept.why, kept.call().args) == ("", args) or tool == "create_note"
+        assert office.undoing.standing(row.id).why_not == ""
+    assert [tool.name for tool in pipeline.tools] == [tool.name for tool in office.tools()]
