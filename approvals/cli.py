@@ -25,6 +25,7 @@ from checkvalve.approvals.flood import MAX_MORE
 from checkvalve.approvals.glass_command import add_emergency, say_urgent
 from checkvalve.approvals.matching import MIN_DIGEST, match_digest
 from checkvalve.approvals.moves import OBSERVE, conflict
+from checkvalve.approvals.people import folded
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.quorum_terminal import ask_reason_if_needed, say_outcome
 from checkvalve.approvals.records import Proposal, State
@@ -33,6 +34,7 @@ from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.report_command import add_report
 from checkvalve.approvals.reviewer_command import reviewer_app
 from checkvalve.approvals.rules_command import rules_app
+from checkvalve.approvals.snoozes import hidden_from
 from checkvalve.approvals.standing_command import standing_app
 from checkvalve.approvals.step_terminal import step_up_if_needed
 from checkvalve.approvals.terminal import (
@@ -98,6 +100,7 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Call
             bool, typer.Option("--observed", help="List what observe mode let run although the verdict was not allow.")
         ] = False,
         thread: Annotated[str, typer.Option(help="Only this thread.")] = "",
+        reviewer: Annotated[str, typer.Option(metavar="NAME", help="Without what this reviewer has put off.")] = "",
         as_json: AsJson = False,
     ) -> None:
         """List the calls that wait for a decision."""
@@ -106,6 +109,10 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Call
             found = queue.list(states, thread=thread)
             if observed:
                 found = [row for row in found if row.mode == OBSERVE and row.verdict_name != "allow"]
+            if reviewer:
+                with queue.store.read() as connection:
+                    away = hidden_from(connection, queue, folded(reviewer), queue.clock())
+                found = [row for row in found if row.id not in away]
             what = "nothing waits" if states == [State.PENDING] else "there is no such call"
             where = f"{what} in {queue.store.address} (another one: --config or CHECKVALVE_DATABASE_URL)"
             print_all(found, queue.clock(), as_json=as_json, empty=where, verdicts=everything or observed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import sqlalchemy as sa
@@ -25,16 +25,19 @@ def page(
     requester: str | None = None,
     after: tuple[int, str] | None = None,
     limit: int = MAX_PAGE,
+    without: Collection[str] = (),
 ) -> list[Proposal]:
     """Return at most ``limit`` calls behind ``after``, which is the time and the id of the last one before.
 
-    ``requester`` is a folded name: calls of everybody else are left out.
+    ``requester`` is a folded name: calls of everybody else are left out, and so are those whose id is in ``without``.
     """
     query = sa.select(proposals).order_by(_row.created_at, _row.id).limit(min(limit, MAX_PAGE))
     if states is not None:
         query = query.where(_row.state.in_([state.value for state in states]))
     if thread:
         query = query.where(_row.thread == thread)
+    if without:
+        query = query.where(_row.id.not_in(sorted(without)))
     if after is not None:
         at, name = after
         query = query.where(sa.or_(_row.created_at > at, sa.and_(_row.created_at == at, _row.id > name)))

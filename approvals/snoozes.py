@@ -107,6 +107,12 @@ def hidden_from(connection: sa.Connection, queue: Queue, name: str, now: int) ->
     }
 
 
+def put_off_by(queue: Queue, reviewer: Reviewer) -> dict[str, int]:
+    """Return what is out of this person's queue now, with the moment it comes back at."""
+    with queue.store.read() as connection:
+        return hidden_from(connection, queue, reviewer.name, queue.clock())
+
+
 def _in_view(connection: sa.Connection, proposal: Proposal, away: Iterable[str], *, single: bool) -> bool:
     """Say whether somebody who may say yes to a question still has it in view."""
     gone = set(away)
@@ -119,4 +125,4 @@ def _in_view(connection: sa.Connection, proposal: Proposal, away: Iterable[str],
     )
 
 
-__all__ = ["MAX_SNOOZES", "hidden_from", "put_off", "snooze", "wake"]
+__all__ = ["MAX_SNOOZES", "hidden_from", "put_off", "put_off_by", "snooze", "wake"]

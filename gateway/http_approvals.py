@@ -31,6 +31,7 @@ from checkvalve.approvals.reproposals import RESPONDED
 from checkvalve.approvals.responding import respond
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.selection import MAX_PAGE, mark, page
+from checkvalve.approvals.snoozes import put_off_by
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.http_access import Server
 from checkvalve.gateway.http_approval_views import Answer, Card, Decisions, Line, Listed, Told, card, line
@@ -64,7 +65,7 @@ router: Final = APIRouter(tags=["approvals"])
 
 
 @router.get("/approvals", responses=LOOKING)
-async def listing(  # each is a part of the query
+async def listing(  # noqa: PLR0913  # each is a part of the query
     server: Server,
     caller: Calling,
     *,
@@ -72,6 +73,7 @@ async def listing(  # each is a part of the query
     thread: Annotated[str, Query(max_length=200, description="only this run")] = "",
     after: Annotated[str, Query(max_length=200, description="`next` of the page before")] = "",
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50,
+    snoozed: Annotated[bool, Query(description="false: without what you, as a reviewer, have put off")] = True,
     since: Annotated[int, Query(ge=0, description="`mark` of an earlier answer: with `wait`, until it is old")] = 0,
     wait: Wait = 0,
 ) -> Listed:
@@ -89,6 +91,7 @@ async def listing(  # each is a part of the query
             requester=own,
             after=place,
             limit=limit,
+            without=() if snoozed or caller.reviewer is None else put_off_by(queue, caller.reviewer),
         )
         more = _cursor(rows[-1]) if len(rows) == limit else None
         return Listed(approvals=[Line(**line(row)) for row in rows], next=more, mark=seen)

@@ -77,9 +77,7 @@ def card_of(visit: Visit, proposal: Proposal, *, compare: bool = True) -> CardVi
 
 def hidden_from(visit: Visit) -> dict[str, int]:
     """Return what this person has put off, with when it comes back; see :mod:`snoozes`."""
-    queue = visit.desk.queue
-    with queue.store.read() as connection:
-        return snoozes.hidden_from(connection, queue, visit.reviewer.name, queue.clock())
+    return snoozes.put_off_by(visit.desk.queue, visit.reviewer)
 
 
 def own_call(visit: Visit, proposal: Proposal) -> bool:

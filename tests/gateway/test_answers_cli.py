@@ -168,6 +168,8 @@ def test_a_response_ends_the_call(run: Run, bench: Bench) -> None:
 
 def test_putting_off_and_taking_back_again(run: Run, bench: Bench) -> None:
     assert "out of the queue of ann until" in run("snooze", bench.row.id, "--for", "30", who="ann")[1]
+    assert bench.row.id[:8] not in run("list", "--reviewer", "Ann")[1]
+    assert bench.row.id[:8] in run("list", "--reviewer", "ben")[1]
     assert "everybody who may say yes has put it off" in run("snooze", bench.row.id, who="ben")[1]
     assert "back in the queue of ben" in run("snooze", bench.row.id, "--end", who="ben")[1]
     code, _, err = run("snooze", bench.row.id, "--for", "5000", who="ann")

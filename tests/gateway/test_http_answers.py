@@ -172,6 +172,9 @@ def test_a_question_is_put_off_for_one_reviewer_and_taken_back(desk: Table) -> N
     assert problem(client.post(path, json={"until": soon}, headers=desk.api.ann)) == (403, "not_a_reviewer")
     put_off = client.post(path, json={"until": soon}, headers=desk.boss).json()
     assert (put_off["id"], put_off["hidden"]) == (row.id, True)
+    assert desk.get("/approvals?snoozed=false").json()["approvals"] == []
+    for listed in (desk.get("/approvals"), desk.get("/approvals?snoozed=false", desk.ben)):
+        assert [item["id"] for item in listed.json()["approvals"]] == [row.id]
     assert client.post(path, json={"until": soon}, headers=desk.ben).json()["hidden"] is False
     for bad in ("2020-01-01T00:00:00Z", "2199-01-01T00:00:00Z"):
         assert problem(client.post(path, json={"until": bad}, headers=desk.boss)) == (422, "refused")
