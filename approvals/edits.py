@@ -32,6 +32,7 @@ from checkvalve.approvals.review_tables import plans as plan_rows
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import proposals
+from checkvalve.approvals.undos import RULE as UNDO
 from checkvalve.approvals.verdicts import Deny
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
@@ -115,6 +116,8 @@ def _may_edit(
     """Do step 1, and return the person whose hand it is."""
     if proposal.state is not State.PENDING or moves.is_overdue(proposal, queue.clock()):
         raise moves.conflict(proposal)
+    if proposal.rule == UNDO:
+        raise EditRefusedError("what undoes an effect is fixed since then", remedy="reject it, or change it by hand")
     require_recorded(connection, proposal.id)
     account = require_responder(connection, queue.bench, proposal, reviewer)
     match_digest(proposal, digest_prefix)

@@ -22,6 +22,7 @@ from checkvalve.approvals.standing import ANYBODY, Constraint, StandingRule, can
 from checkvalve.approvals.standing_cover import AskedCall, covers, obstacle
 from checkvalve.approvals.standing_values import origin_of, plain_number, same_form
 from checkvalve.approvals.toolspec import Role
+from checkvalve.approvals.undos import RULE as UNDO
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
 
@@ -96,8 +97,10 @@ def draft(proposal: Proposal, widening: Widening = TIGHT, *, persons: int = 2) -
     Raises:
         StandingRuleError: no rule can be made of this call, or it cannot be widened so.
     """
-    if proposal.state is not State.SUCCEEDED or proposal.verdict_name != "review" or proposal.mode == OBSERVE:
-        raise _cannot("it was not asked about, or it has not succeeded", "a rule follows a yes that turned out well")
+    asked_for = proposal.verdict_name == "review" and proposal.mode != OBSERVE and proposal.rule != UNDO
+    if proposal.state is not State.SUCCEEDED or not asked_for:
+        why = "it was not asked about, has not succeeded, or undid an effect"
+        raise _cannot(why, "a rule follows a yes to an agent's call that turned out well")
     if not 0 < widening.days <= MAX_DAYS:
         raise wrong("days", f"a rule lasts 1 to {MAX_DAYS} days", "make it again when it is over")
     asked = asked_call(proposal)

@@ -76,6 +76,22 @@ def test_who_asks_does_not_decide_and_who_only_looks_does_not_ask(office: Office
         office.undoing.ask_as(other, office.queue.reviewers.authenticate(token))
 
 
+@pytest.mark.claim("C4")
+def test_an_undoing_is_not_edited_and_makes_no_standing_rule(office: Office) -> None:
+    from checkvalve.approvals import edits
+    from checkvalve.approvals.errors import EditRefusedError, StandingRuleError
+    from checkvalve.approvals.standing_draft import draft
+
+    done = office.act("create_note", title="a", text="b").proposal.id
+    undo = office.undoing.ask(done, "carl")
+    with pytest.raises(EditRefusedError, match="is fixed since then"):
+        edits.edit(office.queue, undo.id, office.person(), undo.digest, {"id": "n1"}, lambda *_: None)  # type: ignore[arg-type, return-value]
+    office.approve(undo)
+    ran = office.undoing.run(undo.id, office.tools()).proposal
+    with pytest.raises(StandingRuleError, match="or undid an effect"):
+        draft(ran)
+
+
 @pytest.mark.claim("C2")
 def test_settings_and_code_are_never_undone_by_a_kept_call() -> None:
     """`Undo the deletion of the block rule`: a rule is a setting, and a setting has no undoing."""
