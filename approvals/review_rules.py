@@ -23,7 +23,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from checkvalve.approvals.errors import ReviewRulesError
 from checkvalve.approvals.plans import CHANNELS, ONE, Need, Plan, Step
 from checkvalve.approvals.question import Question
-from checkvalve.approvals.risk import Tier
+from checkvalve.approvals.risk import CRITICAL_RULES, MILD_RULES, Tier, tier_of
 from checkvalve.approvals.roles import Role
 from checkvalve.approvals.strictyaml import MAX_YAML_BYTES, dotted, nearest, read_yaml
 from checkvalve.approvals.toolspec import Effect
@@ -125,6 +125,12 @@ class When(_Strict):
             raise ValueError("a rule needs a condition; what holds everywhere stands under `everywhere`")
         return self
 
+    def tiers(self) -> tuple[Tier, ...]:
+        """Return the tiers that a question of this rule can have; none: it can never count."""
+        effects, rules = self.effect or (*_EFFECTS, ""), self.rule or ("", min(MILD_RULES), min(CRITICAL_RULES))
+        possible = {tier_of(effect, rule) for effect in effects for rule in rules}
+        return tuple(tier for tier in Tier if tier in possible and (not self.tier or tier in self.tier))
+
     def fits(self, question: Question) -> bool:
         """Say whether the rule is for this question."""
         plain = ("server", "tenant", "effect", "rule", "tier")
@@ -164,14 +170,17 @@ class ReviewRules(_Strict):
         return _made(plan, question.tier, rule.name if rule else "", question.tenant, question.amount)
 
     def every(self, *, decide_within: int = 0, execute_within: int = 0) -> Iterator[tuple[str, Plan, When | None]]:
-        """Yield every plan that the file can come to: a name, the plan, and of a rule what it is for."""
+        """Yield every plan that the file can come to: a name, the plan, and of a rule what it is for.
+
+        A rule has a plan for each tier that its questions can have.
+        """
         times = {"decide_within": decide_within, "execute_within": execute_within}
         for tier in Tier:
             yield f"tier {tier.value}", _made(self._plan(tier, None, times), tier), None
         for rule in self.rules:
-            for tier in rule.when.tier or Tier:
+            for tier in rule.when.tiers():
                 plan = _made(self._plan(tier, rule, times), tier, rule.name)
-                yield f"rule {rule.name}, tier {tier.value}", plan, rule.when
+                yield f"rule {rule.name}", plan, rule.when
 
     def _plan(self, tier: Tier, rule: Rule | None, times: dict[str, int]) -> dict[str, Any]:
         fields = self.everywhere.over({**_DEFAULT, **times, "note_required": tier is Tier.CRITICAL})

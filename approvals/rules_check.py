@@ -26,7 +26,7 @@ _LISTS: Final = ("tool", "server", "tenant", "effect", "rule", "tier")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong: ``where`` names a tier or a rule."""
+    """One thing that is wrong: ``where`` names tiers and rules."""
 
     level: Literal["error", "warning"]
     where: str
@@ -39,7 +39,16 @@ def check(rules: ReviewRules, known: Iterable[Account]) -> list[Finding]:
     if not enabled:
         return [Finding("error", "everywhere", "nobody can approve anything: there is no enabled reviewer")]
     found = [*_quorums(rules, enabled), *_shadows(rules.rules), *_told(rules, enabled)]
-    return sorted(dict.fromkeys(found), key=lambda item: item.level != "error")
+    return sorted(_together(found), key=lambda item: item.level != "error")
+
+
+def _together(found: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield findings of the same text as one, with every place."""
+    places: dict[tuple[Literal["error", "warning"], str], dict[str, None]] = {}
+    for item in found:
+        places.setdefault((item.level, item.text), {})[item.where] = None
+    for (level, text), where in places.items():
+        yield Finding(level, ", ".join(where), text)
 
 
 def _quorums(rules: ReviewRules, enabled: Sequence[Account]) -> Iterator[Finding]:
@@ -88,6 +97,8 @@ def in_words(plan: Plan) -> str:
 
 def _shadows(rules: Sequence[Rule]) -> Iterator[Finding]:
     for number, rule in enumerate(rules):
+        if not rule.when.tiers():
+            yield Finding("warning", f"rule {rule.name}", "it never counts: no call of this kind has such a tier")
         first = next((other for other in rules[:number] if _takes_all(other.when, rule.when)), None)
         if first is not None:
             text = f"it never counts: {first.name}, which stands before it, takes all its calls"

@@ -39,7 +39,9 @@ def rules_app(open_queue: Callable[[], Queue]) -> typer.Typer:
         else:
             for item in found:
                 style = "bold red" if item.level == "error" else "yellow"
-                console().print(Text(neutralise(f"{item.level}: {item.where}: {item.text}"), style=style))
+                console().print(
+                    Text(neutralise(f"{item.level}: {item.where}: {item.text}"), style=style), soft_wrap=True
+                )
             console().print("the rules cannot be kept" if bad else "the rules can be kept")
         if bad:
             raise typer.Exit(REFUSED)
