@@ -165,8 +165,8 @@ def build(
         manifest_digest=manifest_digest(manifest),
         protected=own_paths(settings, settings_file),
         settings_file=settings_file,
-        inbound=inbound_of(settings),
-        outbound=outbound_rules(settings),
+        inbound=inbound_of(settings, (outbound := outbound_rules(settings)).registered),
+        outbound=outbound,
         keeper=_kept(settings, queue.store),
     )
     _announce(gateway)

@@ -1,4 +1,4 @@
-"""What a model is shown of a tool's result: its messages with what hides in them taken out, everything else as it was.
+"""What a model is shown of a tool's result: its messages without what hides in them and without keys, else as it was.
 
 Guarantees: a copy is changed and never the result itself, which attribution and the record work on; the shape stays:
 text stays text, a block keeps its other fields, and what is no text is handed on as it is.
@@ -26,7 +26,7 @@ def cleaned(result: ToolResult, inbound: Inbound) -> ToolResult:
 def _shown(value: Any, inbound: Inbound) -> Any:
     match value:
         case ToolMessage():
-            content = _content(value.content, inbound)
+            content = _content(value.content, inbound, value.name or "")
             return value if content == value.content else value.model_copy(update={"content": content})
         case Command():
             update, goto = _shown(value.update, inbound), _shown(value.goto, inbound)
@@ -49,23 +49,23 @@ def _shown(value: Any, inbound: Inbound) -> Any:
             return value
 
 
-def _content(content: str | list[Any], inbound: Inbound) -> str | list[Any]:
+def _content(content: str | list[Any], inbound: Inbound, tool: str) -> str | list[Any]:
     if isinstance(content, str):
-        return _text(content, inbound)
-    return [_block(block, inbound) for block in content]
+        return _text(content, inbound, tool)
+    return [_block(block, inbound, tool) for block in content]
 
 
-def _block(block: Any, inbound: Inbound) -> Any:
+def _block(block: Any, inbound: Inbound, tool: str) -> Any:
     match block:
         case str():
-            return _text(block, inbound)
+            return _text(block, inbound, tool)
         case {"type": "text", "text": str(text), **rest}:
-            return {**rest, "type": "text", "text": _text(text, inbound)}
+            return {**rest, "type": "text", "text": _text(text, inbound, tool)}
         case {"type": "json", "json": value, **rest}:
-            return {**rest, "type": "json", "json": inbound.shown(value)}
+            return {**rest, "type": "json", "json": inbound.shown(value, tool)}
         case _:
             return block
 
 
-def _text(text: str, inbound: Inbound) -> str:
-    return str(inbound.shown(text))
+def _text(text: str, inbound: Inbound, tool: str) -> str:
+    return str(inbound.shown(text, tool))

@@ -21,6 +21,15 @@ class InboundSettings(AuditSettings):
     inbound_seconds: float = Field(
         0.25, gt=0, le=60, allow_inf_nan=False, description="seconds to scan one item; what is left then is unscanned"
     )
+    inbound_keys: Literal["redact", "keep"] = Field(
+        "redact", description="keys, passwords and registered values in what enters: redact shows models a mark instead"
+    )
+    inbound_keys_of: str = Field(
+        "", description="tools whose results keep their keys, because the agent works with them, with commas between"
+    )
+    inbound_tokens: str = Field(
+        "", description="personal data that models are shown as tokens, by tool: `read_mail: email iban, *: card`"
+    )
     inbound_detectors: str = Field(
         "", description="detectors of other packages to load, by entry point, with commas between them"
     )

@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool
@@ -26,13 +26,18 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from checkvalve.approvals.mandates import Mandate
+from checkvalve.approvals.verdicts import Deny
+from checkvalve.gateway import replies
 from checkvalve.gateway.answers import Answers, aunstreamed, unstreamed
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.conversation import UserWords, messages_in, thread_of
 from checkvalve.gateway.errors import GatewayError, MissingExtraError
+from checkvalve.gateway.inbound import token_rules
 from checkvalve.gateway.logs import get_logger
-from checkvalve.gateway.messages import text_of
+from checkvalve.gateway.messages import mark_of, text_of
 from checkvalve.gateway.runs import inside_a_call
+from checkvalve.gateway.ticket import name_of, thread_and_turn
+from checkvalve.gateway.tokenised import Spoken, has_token
 from checkvalve.gateway.tool_descriptions import ToolDescriptions
 from checkvalve.gateway.toolgate import OnReview, ToolGate, idempotency_key
 from checkvalve.gateway.words import use_words_key, user_message
@@ -80,6 +85,8 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         )
         self._descriptions = ToolDescriptions(gateway.inbound)
         self._answers = Answers(gateway.services)
+        self._servers = dict(servers or {})
+        self._token_rules = {} if gateway.observing else token_rules(gateway.settings.inbound_tokens)
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Take in what the host has invoked the agent with: only here may a plain human turn be the user's words."""
@@ -107,9 +114,10 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """Refuse tools that would run at the model provider, take in what the model reads, and clean what it says."""
         request = self._with_fit_tools(request)
         self._take_in(_read_by_model(request), request.runtime)
+        spoken, asked = self._spoken(request)
         if self._gate.gateway.observing:
-            return self._cleaned(handler(request), request)
-        return self._cleaned(unstreamed(lambda: handler(request)), request)
+            return self._cleaned(handler(asked), request, spoken)
+        return self._cleaned(unstreamed(lambda: handler(asked)), request, spoken)
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -118,11 +126,25 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         request = await asyncio.to_thread(self._with_fit_tools, request)
         await asyncio.to_thread(self._take_in, _read_by_model(request), request.runtime)
         observing = self._gate.gateway.observing
-        response = await (handler(request) if observing else aunstreamed(lambda: handler(request)))
-        return await asyncio.to_thread(self._cleaned, response, request)
+        spoken, asked = await asyncio.to_thread(self._spoken, request)
+        response = await (handler(asked) if observing else aunstreamed(lambda: handler(asked)))
+        return await asyncio.to_thread(self._cleaned, response, request, spoken)
 
-    def _cleaned(self, response: ModelResponse[Any], request: ModelRequest[Any]) -> ModelResponse[Any]:
-        """Return what a model said without what may not leave."""
+    def _spoken(self, request: ModelRequest[Any]) -> tuple[Spoken | None, ModelRequest[Any]]:
+        """Return the request with tokens in the place of personal data, and what gives the values back."""
+        if not self._token_rules:
+            return None, request
+        spoken = Spoken(self._token_rules, self._gate.gateway.manifest, self._servers)
+        heard: Any = spoken.heard(request.messages)
+        return spoken, request.override(messages=heard)
+
+    def _cleaned(
+        self, response: ModelResponse[Any], request: ModelRequest[Any], spoken: Spoken | None
+    ) -> ModelResponse[Any]:
+        """Return what a model said with the values of its tokens, and without what may not leave."""
+        if spoken is not None:
+            given = spoken.value(response.structured_response)
+            response = replace(response, result=list(map(spoken.said, response.result)), structured_response=given)
         info = request.runtime.execution_info
         thread = thread_of(info.thread_id if info else None, messages_in(request.state))
         session = self._gate.conversation.session(thread) if thread else None
@@ -136,6 +158,8 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
         """Decide one call, and run it once if it may run."""
+        if (refused := self._refused_token(request)) is not None:
+            return refused
         result: ToolMessage | Command[Any] = self._gate.wrap(request, handler)
         return result
 
@@ -143,8 +167,25 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
         """Do what :meth:`wrap_tool_call` does."""
+        if (refused := await asyncio.to_thread(self._refused_token, request)) is not None:
+            return refused
         result: ToolMessage | Command[Any] = await self._gate.awrap(request, handler)
         return result
+
+    def _refused_token(self, request: ToolCallRequest) -> ToolMessage | None:
+        """Refuse a call with a token left in it: its value is not for those who would see it, or there is none."""
+        if not self._token_rules or not has_token(request.tool_call["args"]):
+            return None
+        thread, *_ = thread_and_turn(request, "messages")
+        tool = request.tool_call["name"]
+        message = replies.denied(name_of(request), _UNREADABLE.reason, _UNREADABLE.rule, _UNREADABLE.remedy)
+        try:
+            self._gate.gateway.queue.note_refusal(thread, tool, _UNREADABLE.reason)
+            if thread:
+                self._gate.conversation.session(thread).deliver(mark_of(message))
+        except Exception as error:  # noqa: BLE001  # it is refused all the same
+            get_logger().error("gate.failed", error=type(error).__name__, remedy=getattr(error, "remedy", ""))
+        return message
 
     def _take_in(self, messages: list[BaseMessage], runtime: Runtime[Any], *, starts: bool = False) -> None:
         info = runtime.execution_info
@@ -180,6 +221,9 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 f"the tool {name!r} runs at the model provider, where Checkvalve cannot stand in front of it",
                 "take it out of the agent's tools, or wrap it as a tool of your own",
             )
+
+
+_UNREADABLE: Final = Deny("token", "unreadable_token", "leave the placeholder out, or ask for a value that may be read")
 
 
 def _mandates_of(context: object) -> object:

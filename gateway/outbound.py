@@ -17,6 +17,7 @@ from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.outbound.hosts import HostRules
 from checkvalve.filters.outbound.judge import LinkRules
 from checkvalve.filters.outbound.rules import CANARY, OutboundRules
+from checkvalve.filters.pii.detect import find_pii
 from checkvalve.filters.pii.kinds import KINDS, NAME
 from checkvalve.filters.secrets.registered import MIN_VALUE, Registered
 from checkvalve.filters.secrets.scan import REGISTERED
@@ -35,10 +36,13 @@ def outbound_rules(settings: Settings) -> OutboundRules:
         SettingsError: a host, a kind or the file of values cannot be used.
     """
     hosts = _hosts(settings.outbound_hosts, "outbound_hosts"), _hosts(settings.outbound_images, "outbound_images")
+    kinds = _kinds(settings.outbound_mask)
+    if kinds:
+        find_pii("0", kinds)  # builds the recognisers now, so that no text's deadline pays for it
     return OutboundRules(
         links=LinkRules(HostRules.of(*hosts), source="defang" if settings.outbound_links == "named" else "keep"),
         registered=_registered(settings),
-        pii=_kinds(settings.outbound_mask),
+        pii=kinds,
     )
 
 

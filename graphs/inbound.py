@@ -17,6 +17,8 @@ from typing import Final, Literal, TypeAlias
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.inbound import Carry, InboundDetector, InboundOptions, scan_inbound
 from checkvalve.filters.outcomes import ContentOutcome, ScanResult, Status
+from checkvalve.filters.secrets.registered import NOTHING, Registered
+from checkvalve.filters.secrets.scan import redact_secrets
 from checkvalve.filters.strictjson import JSON, parse_strict
 
 InboundMode: TypeAlias = Literal["on", "report", "off"]
@@ -29,12 +31,19 @@ _PASSED: Final = ScanResult(Status.CLEAN, ContentOutcome.PASS, "")
 
 @dataclass(frozen=True)
 class Inbound:
-    """How this process scans. ``off`` scans nothing, ``report`` only remembers, ``on`` also changes and asks."""
+    """How this process scans. ``off`` scans nothing, ``report`` only remembers, ``on`` also changes and asks.
+
+    With ``redact`` a model is shown a mark in the place of each key, password and registered value, except in results
+    of the tools in ``kept``.
+    """
 
     mode: InboundMode = "off"
     options: InboundOptions = field(default_factory=InboundOptions)
     others: Sequence[InboundDetector] = ()
     clock: Callable[[], float] | None = time.monotonic
+    redact: bool = False
+    registered: Registered = field(default=NOTHING, repr=False)
+    kept: frozenset[str] = frozenset()
     _seen: OrderedDict[str, ScanResult] = field(default_factory=OrderedDict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -49,10 +58,29 @@ class Inbound:
         self._remember(text, found)
         return found
 
-    def shown(self, value: JSON) -> JSON:
-        """Return what a model is shown of ``value``: the value itself, or a copy without what hides in it."""
+    def shown(self, value: JSON, tool: str = "") -> JSON:
+        """Return what a model is shown of ``value``: the value itself, or a copy without what hides in it.
+
+        ``tool`` is the tool that returned it, where that is known.
+        """
         if self.mode != "on":
             return value
+        found = self._cleaned(value)
+        return self._without_keys(found) if self.redact and tool not in self.kept else found
+
+    def _without_keys(self, value: JSON) -> JSON:
+        if isinstance(value, dict):
+            return {str(self._without_keys(name)): self._without_keys(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self._without_keys(item) for item in value]
+        if not isinstance(value, str):
+            return value
+        found = redact_secrets(value, self.registered)
+        if not _breaks(value, found.text):
+            return found.text
+        return json.dumps(self._without_keys(parse_strict(value)), ensure_ascii=False)
+
+    def _cleaned(self, value: JSON) -> JSON:
         found = self.scan(value)
         if found.outcome is ContentOutcome.PASS:
             return value
