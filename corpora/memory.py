@@ -26,11 +26,15 @@ from checkvalve.approvals.mandate_store import Mandates
 from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.policy import Policy
 from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.reasons import remedy_for
 from checkvalve.approvals.records import Proposal, State, proposal_id
+from checkvalve.approvals.reproposals import REFUSED_BEFORE
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.snapshot import Earlier, Snapshot
+from checkvalve.approvals.standing_entry import StandingEntry
+from checkvalve.approvals.standing_rules import StandingRules
 from checkvalve.approvals.toolspec import Idempotency, Manifest
-from checkvalve.approvals.verdicts import Allow, Review, Verdict
+from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
 from checkvalve.filters.labels import UNKNOWN, Label
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.services import Services
@@ -41,6 +45,7 @@ Person: TypeAlias = Callable[[Proposal], bool]
 _Rows: TypeAlias = list[Proposal]
 _Accepted: TypeAlias = list[Endorsement]
 _Granted: TypeAlias = list[MandateEntry]
+_Rules: TypeAlias = list[StandingEntry]
 
 
 class MemoryContent(SqlContentStore):
@@ -79,6 +84,17 @@ class _NoMandates(Mandates):
         return []
 
 
+class _NoRules(StandingRules):
+    """Nobody makes any here."""
+
+    def __init__(self) -> None:
+        """Keep nothing."""
+
+    def in_force(self, tool: str, *, without: str = "", only_used: bool = False) -> _Rules:  # noqa: ARG002  # StandingRules' own
+        """Return nothing."""
+        return []
+
+
 class MemoryQueue(Queue):
     """Proposals in memory. A question is answered by ``person`` when it is looked at after it was asked."""
 
@@ -86,6 +102,7 @@ class MemoryQueue(Queue):
         self.clock = clock
         self.store = None  # type: ignore[assignment]  # nothing here is kept
         self.mandates = _NoMandates()
+        self.standing_rules = _NoRules()
         self._person = person
         self._rows: dict[str, Proposal] = {}
         self._accepted: dict[str, _Accepted] = defaultdict(list)
@@ -102,8 +119,17 @@ class MemoryQueue(Queue):
         """Keep a decided call; the id follows from thread, call and digest, as in the store."""
         name = proposal_id(request.thread, request.call_id, request.digest)
         if name not in self._rows:
-            self._rows[name] = _row(name, request, decision, mode, idempotency)
+            known = replace(decision, verdict=self._verdict(request, decision.verdict))
+            self._rows[name] = _row(name, request, known, mode, idempotency)
         return self._rows[name]
+
+    def _verdict(self, request: ActionRequest, verdict: Verdict) -> Verdict:
+        """Return the verdict, or a refusal where the person refused this very call: the user speaks once here."""
+        same = [row for row in self._rows.values() if (row.thread, row.digest) == (request.thread, request.digest)]
+        refused = [row for row in same if row.state is not State.DENIED][-1:]
+        if not isinstance(verdict, Review) or not refused or refused[0].state is not State.REJECTED:
+            return verdict
+        return Deny(REFUSED_BEFORE, REFUSED_BEFORE, remedy_for(REFUSED_BEFORE))
 
     def get(self, proposal_id: str) -> Proposal:
         """Return a proposal; if it waits, the person answers now."""
