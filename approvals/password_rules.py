@@ -47,9 +47,10 @@ def problem_of(password: str, name: str) -> str:
         return "unprintable"
     small = plain.casefold()
     own = {part for part in re.split(r"[^\w]+|_", folded(name)) if len(part) >= _MIN_NAME}
-    if _rest(small, _words()) < _KEPT or _is_repeated(small):
-        return "common"
-    return "name" if _rest(small, _words() | own) < _KEPT else ""
+    if _rest(small, _words() | own) >= _KEPT and not _is_repeated(small):
+        return ""
+    named = any(part in spelling for part in own for spelling in (small, small.translate(_LETTERS)))
+    return "name" if named else "common"
 
 
 def _rest(small: str, words: set[str] | frozenset[str]) -> int:

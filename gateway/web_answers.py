@@ -15,7 +15,7 @@ from fastapi.responses import Response
 
 from checkvalve.approvals import pages_data
 from checkvalve.approvals.batching import batch_of
-from checkvalve.approvals.errors import DigestError, QueueError
+from checkvalve.approvals.errors import DigestError, QueueError, StepUpError
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.queue import MIN_DIGEST, match_digest
 from checkvalve.approvals.records import Proposal, State
@@ -142,6 +142,8 @@ def several(sent: Sent, name: Id) -> Response:
             outcomes[item] = _one(sent, item, answer, code) if item in equal else "stop.moved"
         except Stop as stop:
             outcomes[item] = f"stop.{stop.code}"
+        except StepUpError:
+            outcomes[item] = "stop.stepup"
         except QueueError:
             outcomes[item] = "stop.refused"
     return show_batch(sent.visit, name, outcomes=outcomes)

@@ -33,6 +33,7 @@ from checkvalve.approvals.errors import (
     QueueError,
     RoleNeededError,
     StandingRuleError,
+    StepUpError,
     StoreCorruptError,
 )
 from checkvalve.approvals.queue import Queue
@@ -93,6 +94,7 @@ _CODES: Final[tuple[tuple[type[ApprovalError], int, str], ...]] = (
     (NoteNeededError, 422, "reason"),
     (BudgetError, 429, "budget"),
     (ConflictError, 409, "moved"),
+    (StepUpError, 403, "stepup"),
     (QueueError, 409, "refused"),
     (MandateError, 422, "mandate"),
     (StandingRuleError, 422, "standing"),
