@@ -21,6 +21,9 @@ class InboundSettings(AuditSettings):
     inbound_seconds: float = Field(
         0.25, gt=0, le=60, allow_inf_nan=False, description="seconds to scan one item; what is left then is unscanned"
     )
+    inbound_max_tokens: int = Field(
+        0, ge=0, description="tokens of one item that a model is shown at most; a longer one is withheld; 0 is no bound"
+    )
     inbound_keys: Literal["redact", "keep"] = Field(
         "redact", description="keys, passwords and registered values in what enters: redact shows models a mark instead"
     )

@@ -46,7 +46,9 @@ def inbound_of(settings: InboundSettings, registered: Registered = NOTHING) -> I
         _probe(others)
     kept = frozenset(name for part in settings.inbound_keys_of.split(",") if (name := part.strip()))
     redact = settings.inbound_keys == "redact"
-    return Inbound(settings.inbound_filter, options, others, time.monotonic, redact, registered, kept)
+    return Inbound(
+        settings.inbound_filter, options, others, time.monotonic, redact, registered, kept, settings.inbound_max_tokens
+    )
 
 
 def token_rules(text: str) -> TokenRules:

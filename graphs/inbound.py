@@ -16,15 +16,18 @@ from typing import Final, Literal, TypeAlias
 
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.inbound import Carry, InboundDetector, InboundOptions, scan_inbound
+from checkvalve.filters.inbound.chain import WITHHELD
 from checkvalve.filters.outcomes import ContentOutcome, ScanResult, Status
 from checkvalve.filters.secrets.registered import NOTHING, Registered
 from checkvalve.filters.secrets.scan import redact_secrets
 from checkvalve.filters.strictjson import JSON, parse_strict
+from checkvalve.filters.tokens import count_tokens
 
 InboundMode: TypeAlias = Literal["on", "report", "off"]
 
 REMEMBERED: Final = 64
 """Scans that are remembered; a result is looked at when it is taken in and when it is shown, right after each other."""
+_TOO_LONG: Final = "too-many-tokens"
 _LONGEST: Final = 100_000  # characters of a text that is remembered with its scan
 _PASSED: Final = ScanResult(Status.CLEAN, ContentOutcome.PASS, "")
 
@@ -34,7 +37,7 @@ class Inbound:
     """How this process scans. ``off`` scans nothing, ``report`` only remembers, ``on`` also changes and asks.
 
     With ``redact`` a model is shown a mark in the place of each key, password and registered value, except in results
-    of the tools in ``kept``.
+    of the tools in ``kept``. An item of more than ``max_tokens`` is withheld; 0 is no bound.
     """
 
     mode: InboundMode = "off"
@@ -44,6 +47,7 @@ class Inbound:
     redact: bool = False
     registered: Registered = field(default=NOTHING, repr=False)
     kept: frozenset[str] = frozenset()
+    max_tokens: int = 0
     _seen: OrderedDict[str, ScanResult] = field(default_factory=OrderedDict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -66,7 +70,17 @@ class Inbound:
         if self.mode != "on":
             return value
         found = self._cleaned(value)
-        return self._without_keys(found) if self.redact and tool not in self.kept else found
+        if self.redact and tool not in self.kept:
+            found = self._without_keys(found)
+        return WITHHELD.format(code=_TOO_LONG) if self._is_too_long(found) else found
+
+    def _is_too_long(self, value: JSON) -> bool:
+        """Say whether a model would pay more tokens for ``value`` than one item may cost."""
+        if not self.max_tokens:
+            return False
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        bound = len(text.encode("utf-8", "surrogatepass"))  # no text has more tokens than bytes
+        return bound > self.max_tokens and count_tokens(text) > self.max_tokens
 
     def _without_keys(self, value: JSON) -> JSON:
         if isinstance(value, dict):

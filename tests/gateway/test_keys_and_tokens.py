@@ -83,6 +83,14 @@ def test_the_model_is_not_shown_a_key_and_the_record_keeps_it(world: World) -> N
     assert any(KEY in text for text in kept)
 
 
+def test_an_item_of_too_many_tokens_is_withheld_whatever_its_letters() -> None:
+    inbound = inbound_of(Settings(inbound_max_tokens=100))
+    assert inbound.shown("word " * 99) == "word " * 99  # 495 bytes, and a token each
+    assert inbound.shown("word " * 102) == "[content withheld by the gateway: too-many-tokens]"
+    assert inbound.shown({"a": "x\u4e2d\U0001f600" * 60}) == "[content withheld by the gateway: too-many-tokens]"
+    assert inbound_of(Settings()).shown("word " * 10_000) == "word " * 10_000
+
+
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
