@@ -10,7 +10,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit
+from checkvalve.approvals import audit, plans
 from checkvalve.approvals.audit import ERASED
 from checkvalve.approvals.erased_rows import rows_digest
 from checkvalve.approvals.errors import ConflictError, NotFoundError
@@ -60,6 +60,7 @@ def empty_talk(connection: sa.Connection, proposal_id: str, digest: str) -> None
     )
     for table, values in changes:
         connection.execute(sa.update(table).where(table.c.proposal_id == proposal_id).values(values))
+    plans.forget(connection, proposal_id)
 
 
 def require_looked_at(connection: sa.Connection, proposal_id: str) -> None:

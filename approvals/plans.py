@@ -170,9 +170,9 @@ def store(connection: sa.Connection, proposal_id: str, plan: Plan, *, created_at
 
 
 def read(connection: sa.Connection, proposal_id: str) -> Plan:
-    """Return the plan of a question: what was stored with it, or where none was, one approver and one no.
+    """Return the plan of a question: what was stored with it.
 
-    Who relies on it has compared it with the log before (``tablecheck.require_recorded``).
+    Where nothing was, that is one approver and one no, and a reason for a critical call. Who relies on it has compared it with the log before (``tablecheck.require_recorded``).
 
     Raises:
         StoreCorruptError: this program never wrote it.
@@ -194,7 +194,8 @@ def _earlier(connection: sa.Connection, proposal_ids: Sequence[str]) -> dict[str
     row = proposals.c
     query = sa.select(row.id, row.rule, row.decision).where(row.id.in_(proposal_ids))
     tiers = {name: tier_of(_effect(decision), rule) for name, rule, decision in connection.execute(query).all()}
-    return {name: Plan(tiers.get(name, Tier.CRITICAL)) for name in proposal_ids}
+    found = {name: tiers.get(name, Tier.CRITICAL) for name in proposal_ids}
+    return {name: Plan(tier, note_required=tier is Tier.CRITICAL) for name, tier in found.items()}
 
 
 def _effect(decision: str) -> str:
@@ -208,6 +209,14 @@ def _plan(row: sa.RowMapping) -> Plan:
     except ValueError as error:
         raise StoreCorruptError("a stored review plan cannot be read", remedy="verify the audit log") from error
     return replace(Plan.from_json(body), parent=row["parent"], edited_by=row["edited_by"])
+
+
+def forget(connection: sa.Connection, proposal_id: str) -> None:
+    """Take out of a plan what it holds of the call's content, its amount: a part of erasing a call."""
+    row = connection.execute(sa.select(plans.c.body).where(plans.c.proposal_id == proposal_id)).scalar()
+    if row is not None:
+        body = canonical({**json.loads(row), "amount": ""}).decode()
+        connection.execute(sa.update(plans).where(plans.c.proposal_id == proposal_id).values(body=body))
 
 
 def link(connection: sa.Connection, proposal_id: str, *, parent: str, edited_by: str, at: int) -> None:
@@ -229,6 +238,6 @@ def linked() -> sa.Select[tuple[str]]:
 
 
 __all__ = [
-    "CHANNELS", "LINKED", "ONE", "Alternative", "Need", "Plan", "Step", "link", "linked", "read", "read_all",
-    "store",
+    "CHANNELS", "LINKED", "ONE", "Alternative", "Need", "Plan", "Step", "forget", "link", "linked", "read",
+    "read_all", "store",
 ]  # fmt: skip

@@ -13,6 +13,8 @@ import pytest
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit, plans, votes
+from checkvalve.approvals.decide import ArgumentReport
+from checkvalve.approvals.erasure import erase_call
 from checkvalve.approvals.errors import (
     ApprovalError,
     ConflictError,
@@ -25,12 +27,14 @@ from checkvalve.approvals.errors import (
 )
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.review_rules import ReviewRules, parse_review_rules
 from checkvalve.approvals.review_tables import plans as plan_rows
 from checkvalve.approvals.review_tables import votes as vote_rows
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.roles import Role, Scope
 from checkvalve.approvals.store import Store
+from checkvalve.approvals.tables import events
 from checkvalve.approvals.tables import reviewers as reviewer_rows
 from checkvalve.approvals.verify import verify
 from tests.approvals.made import MAIL, Desk, HandClock, people
@@ -399,6 +403,23 @@ def test_without_its_event_no_vote_commits(panel: MakePanel, monkeypatch: pytest
     monkeypatch.undo()
     with at.store.read() as connection:
         assert votes.read(connection, proposal.id) == []
+
+
+@pytest.mark.claim("C5")
+def test_an_erased_call_leaves_no_amount_and_no_words_behind(panel: MakePanel) -> None:
+    at = panel("rules: [{name: paid, when: {effect: pay}, approve: [{approver: 1}]}]")
+    request = ActionRequest.build("pay", {"sum": "12345.67"}, thread="t", call_id="c1", requester="bob")
+    report = ArgumentReport("sum", "amount", "number", sufficient=False, origins=())
+    proposal = at.queue.propose(request, replace(replace_decision(at), action="pay", arguments=(report,)))
+    assert at.queue.standing(proposal.id).plan.amount == "12345.67"
+    at.queue.reject(proposal.id, at.boss, "wrong_value", "not the 12345.67 that we owe")
+    with at.store.write() as connection:
+        erase_call(connection, proposal.id, at=at.clock(), by="boss", reason="asked to")
+    with at.store.read() as connection:
+        for table in (plan_rows, vote_rows):
+            assert "12345" not in str(connection.execute(sa.select(table)).all())
+        assert "12345" not in str(connection.execute(sa.select(events.c.body)).all())
+    assert verify(at.store).ok
 
 
 def test_a_question_of_an_older_version_takes_one_approver(panel: MakePanel) -> None:
