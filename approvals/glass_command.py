@@ -9,12 +9,12 @@ from typing import Annotated, Final
 import typer
 from rich.text import Text
 
-from checkvalve.approvals import afterlooks, stuck
+from checkvalve.approvals import afterlooks
 from checkvalve.approvals.afterlooks import MIN_FINDING, AfterLook, AfterLooks
 from checkvalve.approvals.breakglass import MIN_REASON, break_glass
 from checkvalve.approvals.card import SHORT_ID, digest_hex, safe
 from checkvalve.approvals.clock import to_the_second
-from checkvalve.approvals.ladder import Ladder
+from checkvalve.approvals.ladder import Ladder, stuck_now
 from checkvalve.approvals.matching import MIN_DIGEST, match_digest
 from checkvalve.approvals.moves import conflict
 from checkvalve.approvals.queue import Queue
@@ -49,8 +49,9 @@ def looks(queue: Queue) -> AfterLooks:
 
 def say_urgent(queue: Queue, *, as_json: bool) -> None:
     """Say loudly what nobody can decide, and what ran by one person's word and was not looked at."""
+    lost = stuck_now(queue)
     with queue.store.read() as connection:
-        lost, open_ = stuck.listed(connection), afterlooks.count_open(connection)
+        open_ = afterlooks.count_open(connection)
     for name, since in lost.items():
         said = f"NOBODY CAN DECIDE {name[:SHORT_ID]} since {to_the_second(since)}: too few enabled reviewers may"
         console(stderr=as_json).print(Text(said, style="bold red"), soft_wrap=True)

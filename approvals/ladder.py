@@ -163,6 +163,17 @@ def climb(connection: sa.Connection, proposal_id: str, now: int, *, single_user:
     return found
 
 
+def stuck_now(queue: Queue) -> dict[str, int]:
+    """Return the open calls that are said to be out of everybody's reach and still are, with since when.
+
+    Who looks before the next tick must not be told what is no longer so.
+    """
+    with queue.store.read() as connection:
+        said = stuck.listed(connection)
+        still = set(_unreachable(connection, list(said), single_user=queue.bench.single_user)) if said else set[str]()
+    return {name: since for name, since in said.items() if name in still}
+
+
 def staff_at(connection: sa.Connection, at: int, *, single_user: bool = False) -> Staff:
     """Return who is there at a moment, and who stands in for whom."""
     handed = {item.giver: item.taker for item in delegations.in_force(connection, at)}
@@ -225,4 +236,4 @@ def _say(connection: sa.Connection, fallen: Sequence[str], lifted: Sequence[str]
         yield Climbed(name, "reachable") if stuck.lift(connection, name, at=now) else None
 
 
-__all__ = ["BATCH", "Climbed", "Ladder", "Look", "climb", "staff_at"]
+__all__ = ["BATCH", "Climbed", "Ladder", "Look", "climb", "staff_at", "stuck_now"]

@@ -14,11 +14,11 @@ from typing import Annotated, Any, Final, TypeAlias
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from checkvalve.approvals import stuck
 from checkvalve.approvals.afterlooks import MAX_FINDING, MIN_FINDING, AfterLooks
 from checkvalve.approvals.breakglass import MAX_REASON, MIN_REASON, break_glass
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import ApprovalError, StoreError
+from checkvalve.approvals.ladder import stuck_now
 from checkvalve.gateway.http_access import PROBLEMS, Server
 from checkvalve.gateway.http_approval_views import Card, card
 from checkvalve.gateway.http_callers import Calling
@@ -94,8 +94,8 @@ def close(name: Name, body: Finding, server: Server, caller: Calling) -> View:
 def unreachable(server: Server, caller: Calling) -> list[View]:
     """List the calls that nobody can decide: too few enabled reviewers may."""
     caller.must_decide()
-    with server.gateway.queue.store.read() as connection:
-        return [{"approval": name, "since": rfc3339(since)} for name, since in stuck.listed(connection).items()]
+    found = stuck_now(server.gateway.queue)
+    return [{"approval": name, "since": rfc3339(since)} for name, since in found.items()]
 
 
 def _looks(server: RunServer) -> AfterLooks:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from checkvalve.approvals import afterlooks, stuck
+from checkvalve.approvals import afterlooks
 from checkvalve.approvals.afterlooks import AfterLook
 from checkvalve.approvals.breakglass import MAX_REASON, MIN_REASON, may_break
+from checkvalve.approvals.card import named
 from checkvalve.approvals.handed import BROKEN
+from checkvalve.approvals.ladder import stuck_now
 from checkvalve.approvals.records import Proposal
 from checkvalve.gateway.web_desk import Visit
 from checkvalve.gateway.web_text import Shown, line
@@ -48,9 +50,9 @@ class GlassView:
 
 @dataclass(frozen=True, slots=True)
 class UrgentView:
-    """The banner of the queue: calls that nobody can decide, with since when, and how many wait for a look."""
+    """The banner of the queue: calls that nobody can decide (id, tool, since when), and how many wait for a look."""
 
-    unreachable: tuple[tuple[str, int], ...]
+    unreachable: tuple[tuple[str, Shown, int], ...]
     more: int
     open_looks: int
 
@@ -83,10 +85,12 @@ def look_view(item: AfterLook, proposal: Proposal, reviewer: str) -> LookView:
 
 def urgent_view(visit: Visit) -> UrgentView:
     """Return the banner of the queue."""
-    with visit.desk.queue.store.read() as connection:
-        lost = tuple(stuck.listed(connection).items())
+    queue = visit.desk.queue
+    lost = list(stuck_now(queue).items())
+    with queue.store.read() as connection:
         open_ = afterlooks.count_open(connection)
-    return UrgentView(lost[:MAX_LISTED], max(0, len(lost) - MAX_LISTED), open_)
+    rows = tuple((name, line(named(queue.get(name))), since) for name, since in lost[:MAX_LISTED])
+    return UrgentView(rows, max(0, len(lost) - MAX_LISTED), open_)
 
 
 __all__ = ["GlassView", "LookView", "UrgentView", "glass_view", "look_view", "urgent_view"]
