@@ -142,6 +142,8 @@ def _answered(proposal: Proposal) -> str:
     name, why = str(told.get("id"))[:SHORT_ID], told.get("why")
     if why is not None:
         return f"{name} {_WHY.get(str(why), str(why))}"
+    if proposal.verdict_name != "allow":  # something else made it stricter again
+        return ""
     return f"{name} answered; a person would have been asked because of {told.get('rule')}"
 
 

@@ -124,6 +124,8 @@ def card_note(proposal: Proposal) -> CardNote:
     """Return what the card of a call says of standing rules."""
     told = proposal.decision.get("standing")
     known = told if isinstance(told, dict) else {}
+    if "why" not in known and proposal.verdict_name != "allow":
+        known = {}  # something else made it stricter again
     effect = str(proposal.decision.get("action") or "")
     asked = proposal.verdict_name == "review" and proposal.mode != OBSERVE
     may = proposal.state is State.SUCCEEDED and asked and tier_of(effect, proposal.rule) is not Tier.CRITICAL
