@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from checkvalve.approvals.afterlooks import AfterLooks
+from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.delegations import Delegations
 from checkvalve.approvals.passwords import Passwords, set_password
 from checkvalve.approvals.records import Proposal, State
@@ -281,3 +283,18 @@ def test_the_glass_is_broken_over_http_with_a_password_and_no_token(api: Desk) -
     assert api.get("/afterlooks").json() == []
     assert [item["state"] for item in api.get("/afterlooks?all=true").json()] == ["closed"]
     assert json.dumps(SECRET) not in json.dumps(done.json())
+
+
+def test_serve_looks_after_the_ladders_by_itself(api: Desk) -> None:
+    row = api.waiting()
+    assert [item["approval"] for item in api.get("/unreachable").json()] == [row.id]
+    people(api, "ben", Role.APPROVER)
+    until = time.monotonic() + 20
+    store = api.api.gateway.store
+    while True:
+        with store.read() as connection:
+            if "proposal.reachable" in {event.kind for event in read_events(connection, subject=row.id)}:
+                break
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert api.get("/unreachable").json() == []
