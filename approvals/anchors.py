@@ -3,7 +3,8 @@
 ``file:/path`` appends a line to a file (on another disk, or append-only: ``chattr +a``). ``syslog:`` sends
 a line to the system's log, which may pass it on to another machine. ``witness:URL KEY`` asks a witness of C2SP
 (``tlog-witness``) to cosign: it remembers the newest checkpoint and refuses one that does not follow from it.
-``s3:BUCKET/PREFIX 365d`` puts each into an object store that locks it (:mod:`anchor_s3`).
+``s3:BUCKET/PREFIX 365d`` puts each into an object store that locks it (:mod:`anchor_s3`); ``tsa:URL FILE ROOT`` lets an
+authority say when it was (:mod:`anchor_tsa`).
 
 Guarantees: an anchor that cannot be reached costs no event and is told again at the next checkpoint; one that knows
 another history stops the signing.
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from checkvalve.approvals.anchor_s3 import S3Anchor, parse_s3
+from checkvalve.approvals.anchor_tsa import TimestampAnchor, parse_tsa
 from checkvalve.approvals.checkpoints import Checkpoint, is_signed_by
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.notes import ED25519, Note, PublicKey, Signature, parse_key, parse_note, parse_signatures
@@ -38,7 +40,10 @@ _SECONDS: Final = 10
 _MAX_ANSWER: Final = 65_536
 _MAX_FILE: Final = 1 << 30
 _CONFLICT, _UNPROCESSABLE = 409, 422
-_HELP: Final = "write file:/path, syslog:, syslog:host:port, witness:https://host/path KEY, or s3:BUCKET/PREFIX 365d"
+_HELP: Final = (
+    "write file:/path, syslog:, syslog:host:port, witness:https://host/path KEY, s3:BUCKET/PREFIX 365d, or "
+    "tsa:https://host/path /stamps.jsonl /root.pem"
+)
 _LINE: Final = re.compile(rf"{SYSLOG_MARK} ([A-Za-z0-9+/=]+)")
 
 
@@ -200,6 +205,8 @@ def parse_anchor(text: str) -> Anchor:
             return SyslogAnchor(rest or "/dev/log")
     if kind == "s3":
         return parse_s3(rest.strip())
+    if kind == "tsa":
+        return parse_tsa(rest.strip())
     if kind == "witness":
         url, _, vkey = rest.strip().partition(" ")
         key = parse_key(vkey)
@@ -258,6 +265,7 @@ __all__ = [
     "FileAnchor",
     "S3Anchor",
     "SyslogAnchor",
+    "TimestampAnchor",
     "WitnessAnchor",
     "parse_anchor",
     "parse_anchors",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from checkvalve.approvals.anchors import Anchor, FileAnchor, S3Anchor, read_anchor
+from checkvalve.approvals.anchors import Anchor, FileAnchor, S3Anchor, TimestampAnchor, read_anchor
 from checkvalve.approvals.errors import LogError
 from checkvalve.approvals.judge import Outside
 from checkvalve.approvals.lastsigned import read_signed
@@ -82,13 +82,13 @@ class LogPlace:
         """Yield the checkpoints that are kept outside the database, where they can be read here.
 
         Raises:
-            LogError: one of them is an object store, and it cannot be read now.
+            LogError: one of them is an object store or a file of stamps, and it cannot be read now.
         """
         if self.key is not None and (text := read_signed(self.signed_file)) is not None:
             yield Outside("the last signed checkpoint", text)
         files = [anchor.path for anchor in self.anchors if isinstance(anchor, FileAnchor)]
         yield from kept_in(file for file in files if file.exists())
-        stores = [anchor for anchor in self.anchors if isinstance(anchor, S3Anchor)]
+        stores = [anchor for anchor in self.anchors if isinstance(anchor, S3Anchor | TimestampAnchor)]
         yield from (Outside(f"anchor {anchor.name}", text) for anchor in stores for text in anchor.kept())
 
 

@@ -28,8 +28,8 @@ class AuditSettings(BaseModel):
     )
     audit_anchors: str = Field(
         "",
-        description="who else is told of checkpoints: file:/path, syslog:, witness:URL KEY, s3:BUCKET/PREFIX 365d; "
-        "commas between them",
+        description="who else is told of checkpoints: file:/path, syslog:, witness:URL KEY, s3:BUCKET/PREFIX 365d, "
+        "tsa:URL FILE ROOT; commas between them",
     )
     audit_heartbeat_seconds: int = Field(
         300, ge=5, le=86_400, description="seconds without an event after which the log says that it is still watched"
