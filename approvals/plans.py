@@ -172,7 +172,8 @@ def store(connection: sa.Connection, proposal_id: str, plan: Plan, *, created_at
 def read(connection: sa.Connection, proposal_id: str) -> Plan:
     """Return the plan of a question: what was stored with it.
 
-    Where nothing was, that is one approver and one no, and a reason for a critical call. Who relies on it has compared it with the log before (``tablecheck.require_recorded``).
+    Where nothing was, that is one approver and one no, and a reason for a critical call. Who relies on it has compared
+    it with the log before (``tablecheck.require_recorded``).
 
     Raises:
         StoreCorruptError: this program never wrote it.

@@ -92,7 +92,8 @@ class Tally:
 
     def to_json(self) -> dict[str, JSON]:
         """Return the published form."""
-        ways: list[JSON] = [{need.role.value: need.count for need in way} for way in self.ways]
+        open_ways = self.ways if not self.decided else ()
+        ways: list[JSON] = [{need.role.value: need.count for need in way} for way in open_ways if way]
         return {"decided": self.decided, "missing": ways, "somebody_else": self.somebody_else}
 
     def in_words(self) -> str:
