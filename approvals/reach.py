@@ -7,7 +7,6 @@ asked; nothing is relaxed because of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 import sqlalchemy as sa
 
@@ -17,9 +16,6 @@ from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.roles import Account, Role, accounts
-
-UNREACHABLE: Final = "proposal.unreachable"
-"""The kind of the event that says that nobody can say yes to a question."""
 
 
 def is_requester(requester: str, account: Account) -> bool:
@@ -68,4 +64,4 @@ def can_be_approved(connection: sa.Connection, proposal: Proposal, plan: Plan, *
     return votes.reachable(plan, people, editor=plan.edited_by)
 
 
-__all__ = ["UNREACHABLE", "asked", "can_be_approved", "is_requester", "requesters", "voices"]
+__all__ = ["asked", "can_be_approved", "is_requester", "requesters", "voices"]
