@@ -233,6 +233,10 @@ def test_everything_imported_is_a_declared_dependency() -> None:
             allowed |= _wanted(extras["localmodel"])
         if relative(path).startswith(("gateway/http_", "gateway/web_", "gateway/serve_command", "gateway/witness_")):
             allowed |= _wanted(extras["server"]) | {"starlette"}  # fastapi is made of starlette and shows it
+        if relative(path).startswith("approvals/passkey"):
+            allowed |= _wanted(extras["passkeys"])
+        if relative(path).startswith("gateway/oidc"):
+            allowed |= _wanted(extras["oidc"])
         if relative(path) == "approvals/anchor_s3.py":
             allowed |= _wanted(extras["anchors-s3"]) | {"botocore"}  # boto3 is made of it and shows it
         if relative(path) == "approvals/anchor_tsa.py":

@@ -219,7 +219,11 @@ def test_the_issuers_words_are_bounded(issuer: Issuer) -> None:
 @pytest.fixture
 def review(tmp_path: Path, issuer: Issuer) -> Iterator[Review]:
     (tmp_path / "secret").write_text(SECRET)
-    options = {"oidc_issuer": issuer.url, "oidc_client_id": CLIENT, "oidc_client_secret": tmp_path / "secret"}
+    options: dict[str, Any] = {
+        "oidc_issuer": issuer.url,
+        "oidc_client_id": CLIENT,
+        "oidc_client_secret": tmp_path / "secret",
+    }
     with reviewing(tmp_path, oidc_name="Example ID", **options) as found:
         yield found
 
@@ -303,7 +307,7 @@ def test_one_proves_who_one_is_there(review: Review, issuer: Issuer) -> None:
 
 
 def test_who_may_is_added_where_the_settings_say_so(tmp_path: Path, issuer: Issuer) -> None:
-    options = {"oidc_issuer": issuer.url, "oidc_client_id": CLIENT, "oidc_auto_add": True}
+    options: dict[str, Any] = {"oidc_issuer": issuer.url, "oidc_client_id": CLIENT, "oidc_auto_add": True}
     (tmp_path / "secret").write_text(SECRET)
     issuer.person["groups"] = ["team"]
     with reviewing(
