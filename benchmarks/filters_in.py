@@ -4,12 +4,14 @@
 ones, all in one run, and writes ``filters_in/results.json`` and ``filters_in/table.md``; ``--write`` writes the table
 anew from the results, ``--check`` says whether it is up to date. Times are CPU times, the best of several runs. The
 tables do not do the same work: ours looks for instructions and for what hides, the others for personal data.
-LLM Guard's rule for invisible text is measured when the package can be imported, which needs PyTorch.
+LLM Guard's rules are measured where its package is there (see :func:`llm_guard`); its models need PyTorch.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import importlib.util
 import json
 import logging
 import platform
@@ -18,6 +20,7 @@ import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from checkvalve.filters.inbound import scan_inbound
@@ -88,15 +91,32 @@ def presidio() -> Callable[[str], object]:
     return lambda text: analyzer.analyze(text, language="en")
 
 
-def llm_guard() -> Callable[[str], object] | None:
-    """Return LLM Guard's rule for invisible text, where the package can be imported."""
-    try:
-        from llm_guard.input_scanners import InvisibleText  # type: ignore[import-not-found]  # noqa: PLC0415
-    except ImportError:
-        return None
-    scanner: Any = InvisibleText()
-    found: Callable[[str], object] = scanner.scan
-    return found
+def llm_guard() -> dict[str, Callable[[str], object]]:
+    """Return LLM Guard's scanners that are rules, where the package is there: ``pip install --no-deps llm-guard``.
+
+    The package imports PyTorch as a whole and its rules do not, so their modules are imported without the rest. They
+    need ``detect-secrets`` and ``presidio-anonymizer`` as well.
+    """
+    spec = importlib.util.find_spec("llm_guard")
+    if spec is None or not spec.submodule_search_locations:
+        return {}
+    for name in ("llm_guard", "llm_guard.input_scanners"):
+        package = ModuleType(name)
+        package.__path__ = [str(Path(spec.submodule_search_locations[0]).parent / name.replace(".", "/"))]
+        sys.modules[name] = package
+    scanners: dict[str, Any] = {
+        "invisible text": _scanner("invisible_text", "InvisibleText"),
+        "substrings": _scanner("ban_substrings", "BanSubstrings", substrings=["ignore all", "secret"]),
+        "secrets": _scanner("secrets", "Secrets"),
+    }
+    return {f"LLM Guard, {name}": scanner.scan for name, scanner in scanners.items()}
+
+
+def _scanner(module: str, name: str, **options: Any) -> Any:
+    import structlog  # noqa: PLC0415  # it logs every text, which is not what is measured
+
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    return getattr(importlib.import_module(f"llm_guard.input_scanners.{module}"), name)(**options)
 
 
 def timed(call: Callable[[str], object], text: str, runs: int) -> float:
@@ -121,8 +141,7 @@ def measured() -> dict[str, Any]:
             print(f"{form}, {label}: {ours[form][label]}", file=sys.stderr)
     others: dict[str, dict[str, float]] = {}
     known = {"LangChain PIIMiddleware, 5 kinds": langchain(), "Presidio, default recognisers": presidio()}
-    if (guard := llm_guard()) is not None:
-        known["LLM Guard, invisible text"] = guard
+    known |= llm_guard()
     for name, call in known.items():
         call(PROSE)
         others[name] = {label: timed(call, FORMS["prose"](SIZES[label]), 3) for label in ("2 kB", "50 kB")}
