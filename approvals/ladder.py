@@ -68,6 +68,7 @@ class Ladder:
     def tick(self) -> Look:
         """Do the three steps once."""
         look = Look(closed=self._queue.sweep())
+        self._queue.standing_rules.sweep()
         now = self._queue.clock()
         for name in self._due(now):
             try:

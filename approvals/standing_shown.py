@@ -8,12 +8,14 @@ from rich.text import Text
 
 from checkvalve.approvals.card import plain_table, safe
 from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.render import short
 from checkvalve.approvals.standing import StandingRule
 from checkvalve.approvals.standing_dryrun import LISTED, DryRun
 from checkvalve.approvals.standing_entry import StandingEntry
 from checkvalve.approvals.terminal import console
 
 SHORT_ID: Final = 8
+_MAX: Final = 900  # characters of a rule in words, or of one value; `--json` has all of it
 _STYLES: Final = {
     "in force": "bold green", "waiting": "bold yellow", "used up": "yellow", "revoked": "bold red", "expired": "dim",
 }  # fmt: skip
@@ -34,7 +36,7 @@ def print_line(item: StandingEntry) -> None:
     when = f"until {until}" if item.state in {"in force", "waiting", "used up"} else f"since {_ended(item)}"
     head = Text.assemble((item.id[:SHORT_ID], "bold"), "  ", (item.state, _STYLES[item.state]), safe(f" {when}"))
     out.print(head, soft_wrap=True)
-    out.print(Text("    ").append_text(safe(item.rule.in_words())), soft_wrap=True)
+    out.print(Text("    ").append_text(Text(short(item.rule.in_words(), limit=_MAX), overflow="fold")), soft_wrap=True)
     out.print(Text("    ").append_text(safe(f"{used(item)}; {agreed(item)}", "dim")), soft_wrap=True)
 
 
@@ -63,7 +65,8 @@ def print_rule(rule: StandingRule, *, days: int) -> None:
     for item in rule.constraints:
         said = item.in_words().removeprefix(f"{item.dotted()} ")
         wider = Text(", ".join(_OPTIONS[how] for how in item.others()), style="dim")
-        table.add_row(safe(item.dotted()), Text(item.role), safe(item.kind), safe(said), wider)
+        text = Text(short(said, limit=_MAX), overflow="fold")
+        table.add_row(safe(item.dotted()), Text(item.role), safe(item.kind), text, wider)
     out = console()
     out.print(Text.assemble("A standing rule for ", safe(f"{rule.name}, {rule.effect}", "bold")), soft_wrap=True)
     out.print(table)

@@ -158,6 +158,17 @@ def test_it_ends_at_its_deadline_and_the_log_says_so(world: World) -> None:
     assert found(world) == []
 
 
+def test_a_damaged_rule_is_in_the_way_of_no_other_ones_end(world: World) -> None:
+    asked = world.succeeded()
+    bad, good = (world.rule(asked, anything=("body",), days=days) for days in (1, 2))
+    with world.gateway.store.write() as connection:
+        connection.execute(sa.update(standing_rules).where(standing_rules.c.id == bad.id).values(made_by="eve"))
+    late = world.gateway.queue.standing_rules.as_of(good.expires_at, "")
+    assert late.sweep() == 1
+    assert [item.ended_by for item in late.list()] == ["", "clock"]
+    assert found(world) == ["row_differs"]
+
+
 def test_it_is_for_its_requester_unless_it_says_anybody_and_never_for_who_agreed(world: World) -> None:
     asked = world.succeeded()
     world.rule(asked, anything=("body",))
