@@ -18,6 +18,7 @@ from checkvalve.approvals.question import UNREADABLE, Question
 from checkvalve.approvals.reach import voices
 from checkvalve.approvals.review_rules import ReviewRules, Rule, When
 from checkvalve.approvals.roles import Account, Role
+from checkvalve.approvals.rungs import CHANNEL
 from checkvalve.approvals.votes import reachable
 
 _OUTSIDER: Final = "somebody who is no reviewer"
@@ -118,6 +119,8 @@ def _takes_all(first: When, second: When) -> bool:
 def _told(rules: ReviewRules, enabled: Sequence[Account]) -> Iterator[Finding]:
     for where, plan, _ in rules.every():
         for name in sorted({name for step in plan.escalate for name in step.to}):
+            if name.startswith(CHANNEL):
+                continue  # the gateway knows the file of channels
             if name not in set(Role) and not any(same_person(name, one.name) for one in enabled):
                 yield Finding(
                     "warning", where, f"{name!r} is to be told, and is neither a role nor an enabled reviewer"

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from checkvalve.approvals.people import same_person
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.reach import requesters, voices
@@ -78,7 +79,7 @@ def _named(to: Iterable[str], accounts: Sequence[Account]) -> list[Account]:
         if word in _ROLES:
             found += [one for one in accounts if Role(word) in one.roles]
         elif not word.startswith(CHANNEL):
-            found += [one for one in accounts if word in {one.name, one.person}]
+            found += [one for one in accounts if same_person(word, one.name) or same_person(word, one.person)]
     return found
 
 

@@ -31,6 +31,7 @@ from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.places import database_file
 from checkvalve.gateway.sandboxes import sandbox_of
 from checkvalve.gateway.settings import Settings
+from checkvalve.gateway.step_channels import lost_channels
 
 _EARLIEST: Final = 1_735_689_600  # 2025: a clock before that was never set
 _AHEAD: Final = 60_000_000  # microseconds by which an event may be ahead of this clock
@@ -138,10 +139,14 @@ def files(settings: Settings) -> Iterator[Finding]:
         yield ok("manifest", f"{len(load_manifest(settings.manifest).tools)} tools are declared")
     load_policy(settings.policy)
     yield ok("policy", "it can be used")
-    load_review_rules(settings.review_rules)
+    rules = load_review_rules(settings.review_rules)
     if settings.channels is not None:
         load_channels(settings.channels)
         yield ok("channels", f"{settings.channels} can be used")
+    for name in lost_channels(rules, settings.channels):
+        yield problem(
+            "channels", f"a review rule tells channel:{name}, which is not there", "add it, or correct the rule"
+        )
 
 
 def sandbox(settings: Settings, file: Path | None) -> Iterator[Finding]:

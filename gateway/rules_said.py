@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.rules_check import check
 from checkvalve.gateway.logs import get_logger
+from checkvalve.gateway.step_channels import lost_channels
 
 
-def say_rules(queue: Queue) -> None:
+def say_rules(queue: Queue, channels: Path | None = None) -> None:
     """Say what is wrong with the review rules: nothing is relaxed, so such questions would wait until they expire."""
     for item in check(queue.rules, queue.reviewers.accounts()):
         log = get_logger()
@@ -18,6 +21,9 @@ def say_rules(queue: Queue) -> None:
         tell("review rules", where=item.where, problem=item.text)
         if item.level == "error":
             typer.echo(neutralise(f"REVIEW RULES: {item.where}: {item.text}"), err=True)
+    for name in lost_channels(queue.rules, channels):
+        get_logger().error("a step of escalation tells a channel that is not there", channel=name)
+        typer.echo(neutralise(f"REVIEW RULES: channel:{name} is to be told, and is in no file of channels"), err=True)
 
 
 __all__ = ["say_rules"]

@@ -96,7 +96,7 @@ def serve(found: LoadedSettings, tokens: ApiTokens) -> None:
         build(found.settings, settings_file=found.file) as gateway,
         open_pipeline(gateway) as pipeline,
     ):
-        say_rules(gateway.queue)
+        say_rules(gateway.queue, found.settings.channels)
         app: Any = create_app(gateway, pipeline, tokens)
         if found.settings.review_pages:
             point = UndoPoint(Undoing(gateway.services), pipeline.tools)
@@ -123,7 +123,7 @@ def serve_pages(found: LoadedSettings) -> None:
     refuse_reviewer_token()
     with _listening(found.settings) as listener:
         queue = open_queue(found.settings)
-        say_rules(queue)
+        say_rules(queue, found.settings.channels)
         ladder = LadderKeeper(queue)
         ladder.start()
         try:

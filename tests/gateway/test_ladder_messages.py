@@ -16,14 +16,18 @@ from checkvalve.approvals.ladder import Ladder
 from checkvalve.approvals.notices import GLASS, Notice, notice_of
 from checkvalve.approvals.outbox import Outbox
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.review_rules import parse_review_rules
 from checkvalve.approvals.risk import Tier
 from checkvalve.approvals.roles import Role
+from checkvalve.approvals.rules_check import check
 from checkvalve.approvals.store import Store
 from checkvalve.gateway.channel_file import Mail, Slack, Webhook
 from checkvalve.gateway.channel_messages import mail_of, slack_body, webhook_body
 from checkvalve.gateway.http_approval_views import told
 from checkvalve.gateway.ladder_keeper import LadderKeeper
-from tests.approvals.emergency import REASON, add, broken, busy
+from checkvalve.gateway.rules_said import say_rules
+from checkvalve.gateway.step_channels import lost_channels
+from tests.approvals.emergency import REASON, RULES, add, broken, busy
 from tests.approvals.made import Desk, HandClock
 
 ORIGIN = "https://gate.example"
@@ -146,3 +150,31 @@ def test_two_keepers_and_a_channel_tell_each_thing_once(desk: Desk) -> None:
     for keeper in keepers:
         keeper.stop()
     assert [notice.kind for notice in box.after(0)[0]] == ["asked", "reminder"]
+
+
+def test_a_channel_that_a_step_names_and_that_is_not_there_is_said_at_the_start(
+    desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "url").write_text("https://h.example/hook")
+    (tmp_path / "url").chmod(0o600)
+    file = tmp_path / "channels.toml"
+    file.write_text('[[slack]]\nname = "other"\nurl_file = "url"\n')
+    assert lost_channels(desk.queue.rules, None) == lost_channels(desk.queue.rules, file) == ["oncall"]
+    assert "channel:oncall" not in str(check(desk.queue.rules, desk.queue.reviewers.accounts()))
+    say_rules(desk.queue, file)
+    assert "channel:oncall is to be told, and is in no file of channels" in capsys.readouterr().err
+    file.write_text('[[slack]]\nname = "oncall"\nurl_file = "url"\n')
+    assert lost_channels(desk.queue.rules, file) == []
+    assert lost_channels(parse_review_rules("{}", "rules.yaml"), None) == []
+
+
+def test_a_person_is_found_under_any_spelling_of_the_name(tmp_path: Path) -> None:
+    rules = RULES.replace("cem", "Cem Öz")
+    with Store.open(f"sqlite:///{tmp_path}/names.db") as store:
+        desk = busy(store, HandClock(), rules=rules)
+        add(desk, "cem oz", Role.VIEWER)
+        add(desk, "ben", Role.APPROVER)
+        row = desk.propose()
+        desk.clock.advance(hours=9, minutes=30)
+        Ladder(desk.queue).tick()
+        assert notices(desk, row)[-1].who == ("ann", "cem oz")

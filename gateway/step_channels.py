@@ -1,0 +1,24 @@
+"""Does every channel that a step of escalation names stand in the file of channels? Else nobody would hear of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from checkvalve.approvals.review_rules import ReviewRules
+from checkvalve.approvals.rungs import CHANNEL
+from checkvalve.gateway.channel_file import load_channels
+
+
+def lost_channels(rules: ReviewRules, file: Path | None) -> list[str]:
+    """Return the names of channels that some rule tells and that the file does not have; all, where there is no file.
+
+    Raises:
+        ChannelError: the file cannot be used.
+    """
+    steps = (step for _, plan, _ in rules.every() for step in plan.escalate)
+    named = {word.removeprefix(CHANNEL) for step in steps for word in step.to if word.startswith(CHANNEL)}
+    known = {channel.name for channel in load_channels(file).all()} if named and file is not None else set[str]()
+    return sorted(named - known)
+
+
+__all__ = ["lost_channels"]
