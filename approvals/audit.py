@@ -18,7 +18,7 @@ import json
 import secrets
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -36,6 +36,13 @@ ERASED: Final = "content.erased"
 _PLAIN: Final = 1  # the hashed form with the body in it: what older versions wrote
 _COMMITTED: Final = 2  # the hashed form with a commitment to the body
 _SALT_BYTES: Final = 32
+
+_head_row = sa.update(audit_head).where(audit_head.c.id == HEAD_ROW)
+_MOVE_ON: Final = _head_row.values(seq=audit_head.c.seq + 1).returning(audit_head.c.seq, audit_head.c.hash)
+_STORE_HASH: Final = _head_row.values(hash=sa.bindparam("new"))
+_AFTER: Final = sa.select(events).where(events.c.seq > sa.bindparam("after")).order_by(events.c.seq)
+_OF_SUBJECT: Final = _AFTER.where(events.c.subject == sa.bindparam("subject"))
+_WRITE: Final = sa.insert(events)  # statements that every change of state runs are made once: making them costs most
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +140,7 @@ def append(connection: sa.Connection, *, at: int, kind: str, subject: str = "", 
     2. Write the event, bound to the hash that the head had.
     3. Store the new hash in the head.
     """
-    moved = sa.update(audit_head).where(audit_head.c.id == HEAD_ROW).values(seq=audit_head.c.seq + 1)
-    row = connection.execute(moved.returning(audit_head.c.seq, audit_head.c.hash)).one_or_none()
+    row = connection.execute(_MOVE_ON).one_or_none()
     if row is None:
         raise StoreCorruptError("the audit chain has lost its head", remedy="restore a backup; nothing was changed")
     seq, prev = row
@@ -143,8 +149,8 @@ def append(connection: sa.Connection, *, at: int, kind: str, subject: str = "", 
     form = event_form(prev, seq=seq, at=at, kind=kind, subject=subject, hashed=kept, committed=True)
     new = "sha256:" + hashlib.sha256(form).hexdigest()
     values = {"seq": seq, "at": at, "kind": kind, "subject": subject, "body": text, "prev": prev, "hash": new}
-    connection.execute(sa.insert(events).values(salt=salt, commitment=kept, **values))
-    connection.execute(sa.update(audit_head).where(audit_head.c.id == HEAD_ROW).values(hash=new))
+    connection.execute(_WRITE, {"salt": salt, "commitment": kept, **values})
+    connection.execute(_STORE_HASH, {"new": new})
     return Head(seq, new)
 
 
@@ -161,11 +167,12 @@ def read_events(
     connection: sa.Connection, *, subject: str = "", after: int = 0, upto: int | None = None, limit: int | None = None
 ) -> Generator[Event, None, None]:
     """Yield events in order, all of them or those about one proposal. Who stops early closes the generator."""
-    query = sa.select(events).where(events.c.seq > after).order_by(events.c.seq).limit(limit)
+    query: sa.Select[Any] = _OF_SUBJECT if subject else _AFTER
+    given = {"after": after, **({"subject": subject} if subject else {})}
     if upto is not None:
         query = query.where(events.c.seq <= upto)
-    if subject:
-        query = query.where(events.c.subject == subject)
-    with connection.execute(query, execution_options={"yield_per": 1_000}) as rows:
+    if limit is not None:
+        query = query.limit(limit)
+    with connection.execute(query, given, execution_options={"yield_per": 1_000}) as rows:
         for row in rows.mappings():
             yield Event(**row)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -16,6 +17,7 @@ from checkvalve.filters.strictjson import JSON
 
 OBSERVE = "observe"
 """Who issues the grants of observe mode: nobody looked, and every record of it says so."""
+_ONE: Final = sa.select(proposals).where(proposals.c.id == sa.bindparam("wanted"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def load(connection: sa.Connection, proposal_id: str) -> Proposal:
     Raises:
         NotFoundError: there is none with this id.
     """
-    row = connection.execute(sa.select(proposals).where(proposals.c.id == proposal_id)).mappings().one_or_none()
+    row = connection.execute(_ONE, {"wanted": proposal_id}).mappings().one_or_none()
     if row is None:
         raise NotFoundError("there is no such proposal", remedy="list the open ones: checkvalve approvals list")
     return from_row(row)
