@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit, plans, votes
-from checkvalve.approvals.decide import ArgumentReport
+from checkvalve.approvals.decide import ArgumentReport, Decision
 from checkvalve.approvals.erasure import erase_call
 from checkvalve.approvals.errors import (
     ApprovalError,
@@ -37,7 +37,7 @@ from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import events
 from checkvalve.approvals.tables import reviewers as reviewer_rows
 from checkvalve.approvals.verify import verify
-from tests.approvals.made import MAIL, Desk, HandClock, people
+from tests.approvals.made import MAIL, REVIEW, Desk, HandClock, decided, people
 
 TWO = "everywhere: {approve: [{approver: 2}]}"
 MIXED = "everywhere: {approve: [{approver: 1, auditor: 1}]}"
@@ -72,6 +72,10 @@ class Panel:
         with self.store.read() as connection:
             found = list(audit.read_events(connection, subject=proposal.id))
         return [json.loads(event.body) for event in found if event.kind == kind]
+
+    @staticmethod
+    def decision() -> Decision:
+        return decided(REVIEW, [MAIL])
 
     def missing(self, proposal: Proposal) -> str:
         return self.queue.standing(proposal.id).tally.in_words()
@@ -187,13 +191,7 @@ def test_the_plan_is_frozen_with_the_question(panel: MakePanel) -> None:
     assert len(at.events(proposal, "proposal.recorded")[0]["plan_digest"]) == 71
     looser = at.other("everywhere: {approve: [{approver: 1}]}")
     assert looser.approve(proposal.id, at.boss, proposal.digest).state is State.PENDING
-    assert looser.propose(at.desk.request(), replace_decision(at)).state is State.PENDING
-
-
-def replace_decision(at: Panel) -> Any:
-    from tests.approvals.made import REVIEW, decided
-
-    return decided(REVIEW, [MAIL])
+    assert looser.propose(at.desk.request(), at.decision()).state is State.PENDING
 
 
 @pytest.mark.claim("C4", "C5")
@@ -281,7 +279,7 @@ def test_conditions_of_a_yes(panel: MakePanel) -> None:
     assert at.yes(proposal, at.boss, note="it is our supplier", channel="web").state is State.APPROVED
     assert at.events(proposal, votes.CAST)[0]["channel"] == "web"
     proved = Panel.other(at, "everywhere: {step_up: true}")
-    grave = proved.propose(at.desk.request(), replace_decision(at))
+    grave = proved.propose(at.desk.request(), at.decision())
     with pytest.raises(StepUpError):
         proved.approve(grave.id, at.boss, grave.digest)
 
@@ -410,7 +408,7 @@ def test_an_erased_call_leaves_no_amount_and_no_words_behind(panel: MakePanel) -
     at = panel("rules: [{name: paid, when: {effect: pay}, approve: [{approver: 1}]}]")
     request = ActionRequest.build("pay", {"sum": "12345.67"}, thread="t", call_id="c1", requester="bob")
     report = ArgumentReport("sum", "amount", "number", sufficient=False, origins=())
-    proposal = at.queue.propose(request, replace(replace_decision(at), action="pay", arguments=(report,)))
+    proposal = at.queue.propose(request, replace(at.decision(), action="pay", arguments=(report,)))
     assert at.queue.standing(proposal.id).plan.amount == "12345.67"
     at.queue.reject(proposal.id, at.boss, "wrong_value", "not the 12345.67 that we owe")
     with at.store.write() as connection:
