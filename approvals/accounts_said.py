@@ -39,7 +39,7 @@ class AccountSaid:
             self._note_invitation(how, body, at)
         elif what == "session":
             self._note_session(how, body, at)
-        elif what == "stepup":
+        elif what == "stepup" and "challenge" in body:  # an erased event says nothing any more
             self.steps[str(body.get("challenge"))] = (str(body.get("by")), at)
 
     def _note_passkey(self, how: str, body: Mapping[str, Any], at: int) -> None:

@@ -75,7 +75,8 @@ def _page(request: Request, where: str, status: int = 200, *, failed: bool = Fal
     nobody = not failed and not desk.queue.reviewers.list()
     nonce = challenges.draw_nonce(desk.queue.clock())
     options = ""
-    if door.site is not None and not nobody:
+    here = door.site is not None and door.site.id == request.url.hostname
+    if door.site is not None and here and not nobody:
         options = door.passkeys.proving(door.site, challenges.challenge("sign-in", nonce=nonce))
     return before(
         request,
@@ -86,6 +87,7 @@ def _page(request: Request, where: str, status: int = 200, *, failed: bool = Fal
         failed=failed,
         nobody=nobody,
         options=options,
+        passkeys_at="" if here or door.site is None else door.site.origin,
         provider=door.provider.label if door.provider is not None and not nobody else "",
     )
 

@@ -19,6 +19,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from checkvalve.approvals.content import SqlContentStore
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.logplace import LogPlace
+from checkvalve.approvals.passkey_wire import Site
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import code_point, is_deceptive, neutralise
 from checkvalve.approvals.reviewers import Reviewer
@@ -122,6 +123,13 @@ class Visit:
     session: Session
     words: Words
     path: str
+    host: str = ""
+
+    @property
+    def site(self) -> Site | None:
+        """The pages as passkeys know them, where they are looked at under that name."""
+        found = self.desk.door.site
+        return found if found is not None and found.id == self.host else None
 
     @property
     def reviewer(self) -> Reviewer:
@@ -181,7 +189,7 @@ def visit_of(request: Request) -> Visit:
         query = f"?{request.url.query}" if request.url.query else ""
         elsewhere = request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site"
         raise SignIn(request.url.path + query if request.method == "GET" else HOME, again=elsewhere)
-    return Visit(desk_of(request), session, words_of(request), request.url.path)
+    return Visit(desk_of(request), session, words_of(request), request.url.path, request.url.hostname or "")
 
 
 async def form_of(request: Request) -> Form:

@@ -38,7 +38,7 @@ def _page(visit: Visit, status: int = 200, *, notice: str = "", problem: str = "
     now = desk.queue.clock()
     fresh = 0 <= now - session.proved <= FRESH
     nonce = challenges.draw_nonce(now)
-    options = door.passkeys.adding(visit.reviewer, door.site, nonce) if fresh and door.site is not None else ""
+    options = door.passkeys.adding(visit.reviewer, visit.site, nonce) if fresh and visit.site is not None else ""
     with desk.queue.store.read() as connection:
         account = account_of(connection, visit.reviewer.name)
     return visit.page(

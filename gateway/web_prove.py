@@ -62,7 +62,7 @@ def _asked(visit: Visit, bound: str, item: str, call: Item | None = None) -> dic
     has = bool(door.passkeys.of(name))
     nonce = challenges.draw_nonce(visit.desk.queue.clock())
     value = call.challenge(nonce) if call is not None else challenges.challenge("sign-in", bound, nonce=nonce)
-    options = door.passkeys.proving(door.site, value, name=name) if has and door.site is not None else ""
+    options = door.passkeys.proving(visit.site, value, name=name) if has and visit.site is not None else ""
     return {"nonce": nonce, "nonce_seal": visit.session.seal("prove", item, nonce), "options": options, "has": has}
 
 

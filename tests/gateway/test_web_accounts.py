@@ -32,6 +32,8 @@ HERE = "http://localhost:8765"
 def review(tmp_path: Path) -> Iterator[Review]:
     (tmp_path / "rules.yaml").write_text("everywhere: {step_up: true}")
     with reviewing(tmp_path, review_rules=tmp_path / "rules.yaml") as found:
+        at_numbers, found.client = found.client, browser(found)  # passkeys are for a name
+        take(found.client, at_numbers)
         yield found
 
 
@@ -42,8 +44,9 @@ def browser(review: Review) -> TestClient:
 
 def take(client: TestClient, other: TestClient) -> None:
     """Give a browser the cookies of another one."""
+    host = client.base_url.host
     for cookie in other.cookies.jar:
-        client.cookies.set(cookie.name, cookie.value or "")
+        client.cookies.set(cookie.name, cookie.value or "", domain=host if "." in host else f"{host}.local")
 
 
 def hidden(page: str, action: str, number: int = 0) -> dict[str, str]:
@@ -138,6 +141,21 @@ def test_a_passkey_signs_in_once_for_each_question(review: Review) -> None:
     fresh = again.get("/review/signin").text
     wrong = Device(origin=HERE)
     assert send(again, fresh, "/review/signin/passkey", response=wrong.answer(options(fresh))).status_code == 401
+
+
+def test_where_passkeys_cannot_work_it_is_said_where_they_do(review: Review) -> None:
+    with_passkey(review)
+    proposal = review.bill()
+    numbers = browser(review)
+    numbers.base_url = "http://127.0.0.1:8765"
+    take(numbers, review.client)
+    for path in ("/review/signin", "/review/me"):
+        page = numbers.get(path).text
+        assert "data-options" not in page
+        assert "http://localhost:8765" in page
+    here, review.client = review.client, numbers
+    assert "http://localhost:8765" in asked(review, proposal)
+    review.client = here
 
 
 def test_passkeys_are_named_and_removed_on_the_page(review: Review) -> None:
