@@ -3,8 +3,8 @@
 1. Put the references into the template. 2. Take out what never leaves: registered values, keys, text of the
 instructions; links that only outsiders wrote can be read and not clicked. A text that has to be withheld goes back as a
 code. 3. Decide and record the text as a call of the built-in tool ``answer``: links that the actor composed wait for a
-person, what would load by itself is denied. 4. Take the grant and record the text as handed out. The text is in the
-record; the state names it by id, and a later visit takes it from there.
+person, what would load by itself is denied. 4. Take the grant and record the text as handed out; what a person made of
+it is cleaned like any other. The text is in the record; the state names it by id, and a later visit takes it from there.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ class AnswerNode:
             executor.recover()
 
         def effect(args: dict[str, JSON], _key: str) -> JSON:
-            return {TEXT: args[TEXT]}
+            text = str(args[TEXT])
+            return {TEXT: self._cleaned(state, text) if item.get("edited") else text}
 
         def check() -> Verdict:
             decided = self._desk.services.queue.get(item["approval"])
