@@ -156,7 +156,7 @@ def test_exit_codes_say_good_tampered_and_cannot_tell(run: Callable[..., Any], s
     assert run("key", "create").exit_code == 2
     assert run("receipt", "1").exit_code == 2
     assert run("export", tmp_path / "early").exit_code == 2
-    assert "29 of them new" in run("seal").output
+    assert "31 of them new" in run("seal").output
     good = run("verify")
     assert (good.exit_code, "compared with: the last signed checkpoint" in good.output) == (0, True)
     assert json.loads(run("verify", "--json").output)["judged"] is True
@@ -168,7 +168,7 @@ def test_exit_codes_say_good_tampered_and_cannot_tell(run: Callable[..., Any], s
     for form, start in (("jsonl", '{"seq": 1'), ("ocsf", '{"metadata"')):
         assert run("export", tmp_path / form, "--format", form).exit_code == 0
         assert (tmp_path / form).read_text().startswith(start)
-        assert (tmp_path / form).read_text().count("\n") == 29
+        assert (tmp_path / form).read_text().count("\n") == 31
     assert run("verify", "--bundle", bundle).exit_code == 2
     assert run("verify", "--bundle", bundle, "--key", keys).exit_code == 0
     assert run("verify", "--bundle", bundle, "--key", keys, "--anchor", tmp_path / "anchor").exit_code == 0
@@ -219,7 +219,7 @@ def test_rotating_erasing_and_pruning_in_the_terminal(run: Callable[..., Any], s
     done = next(item for item in Queue(store).list() if item.state is State.SUCCEEDED)
     token = ("--token-file", tmp_path / "token")
     assert run("erase", "--reason", "r", *token).exit_code == 2
-    assert "9 events" in run("erase", done.id, "--reason", "asked to", *token).output
+    assert "10 events" in run("erase", done.id, "--reason", "asked to", *token).output
     assert "(erased)" in run("show", "--subject", done.id).output
     archive = tmp_path / "archive"
     assert run("prune", "--older-than", "1", "--archive", archive, *token).exit_code == 0
