@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from checkvalve.filters.inbound.canonical import folded
+from checkvalve.filters.inbound.phrases_above import ABOVE
 
 WORLD: Final = r"""
 [de latin]
@@ -274,6 +275,9 @@ def _patterns(language: str, script: str, rows: dict[str, str]) -> Iterator[tupl
     ignore, earlier, orders = words["ignore"], words["earlier"], words["orders"]
     both = f"(?:{earlier}~{{0,25}}{orders}|{orders}~{{0,20}}{earlier})"
     yield f"override-{language}", 3, f"{ignore}~{{0,45}}{both}|{both}~{{0,40}}{ignore}"
+    if language in ABOVE:
+        above = f"{edge}(?:{folded(ABOVE[language])})"
+        yield f"override-{language}", 3, f"{ignore}~{{0,12}}{above}|{above} ?{ignore}"
     if "untold" in words:
         yield (
             f"secrecy-{language}",
