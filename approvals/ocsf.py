@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from checkvalve.approvals.audit import Event
+from checkvalve.approvals.handed import BROKEN, GLASS, OPENED, REACHING
 from checkvalve.approvals.judge import body_of
 from checkvalve.filters.strictjson import JSON
 
@@ -65,7 +66,9 @@ _CATEGORIES: Final = {_API: 6, _ACCOUNT: 3, _SIGN_IN: 3, _ACCESS: 3, _LOG: 1}
 _NO: Final = frozenset({"denied", "rejected", "expired", "cancelled", "superseded", "lapsed", "invalidated", "failed"})
 _OPEN: Final = frozenset({"pending", "executing"})
 _LOUD: Final = {"unknown": _HIGH, "denied": _MEDIUM, "rejected": _MEDIUM, "failed": _LOW, "invalidated": _MEDIUM}
-_PEOPLE: Final = ("reviewer:", "client:", "host:", "glass:")
+_ALARMS: Final = frozenset({OPENED, REACHING[0]})
+"""What somebody has to look at at once: a glass was broken, or nobody can decide a call."""
+_PEOPLE: Final = ("reviewer:", "client:", "host:", GLASS)
 """How the name of a person, or of who acts for one, begins in the log; rules, clocks and executors are no people."""
 
 
@@ -89,7 +92,7 @@ def to_ocsf(event: Event) -> dict[str, JSON]:
         "class_uid": kind,
         "activity_id": activity,
         "type_uid": kind * 100 + activity,
-        "severity_id": _LOUD.get(state, _INFO),
+        "severity_id": _HIGH if body.get("code") == BROKEN or event.kind in _ALARMS else _LOUD.get(state, _INFO),
         "status_id": _status(state),
         "message": event.kind,
         "actor": _actor(body, erased=event.is_erased),

@@ -13,9 +13,11 @@ from typer.testing import CliRunner, Result
 
 from checkvalve.approvals import step_terminal, terminal
 from checkvalve.approvals.afterlooks import Glass
+from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.cli import approvals_app
 from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.ocsf import to_ocsf
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import State
 from checkvalve.approvals.roles import Role
@@ -202,3 +204,18 @@ def test_the_weekly_report_begins_with_the_broken_glasses(
     at.run("afterlook", "close", row.id, "--finding", FINDING, by="ann")
     assert "By one person's word" not in at.run("report").output
     assert "looked at by ann" in at.run("report", "--days", "60").output
+
+
+def test_systems_that_collect_events_hear_a_broken_glass_loudly(
+    at: Terminal, monkeypatch: pytest.MonkeyPatch, store: Store
+) -> None:
+    at.person("eve", Role.BREAKER)
+    row = at.desk.propose()
+    typed(monkeypatch, TOKENS[id(at.desk.queue.store), "eve"])
+    at.run("break-glass", row.id, "--reason", REASON, "--digest", row.digest, by="eve")
+    with store.read() as connection:
+        found = {event.kind: to_ocsf(event) for event in read_events(connection, subject=row.id)}
+    assert found["proposal.approved"]["severity_id"] == found["afterlook.opened"]["severity_id"] == 4
+    assert found["proposal.unreachable"]["severity_id"] == 4
+    assert found["proposal.recorded"]["severity_id"] == 1
+    assert "eve" in json.dumps(found["proposal.approved"]["actor"])
