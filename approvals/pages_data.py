@@ -247,7 +247,8 @@ def mark(store: Store) -> tuple[int, int]:
     A waiting page watches these; that somebody looked, or that the log is alive, is no news to it.
     """
     kind = events.c.kind
-    last = sa.select(events.c.seq).where(sa.or_(kind.startswith("proposal."), kind.startswith("task.")))
+    news = sa.or_(*(kind.startswith(start) for start in ("proposal.", "task.", "remark.")))
+    last = sa.select(events.c.seq).where(news)
     count = sa.select(sa.func.count()).select_from(proposals).where(_PENDING)
     with store.read() as connection:
         seq = connection.execute(last.order_by(events.c.seq.desc()).limit(1)).scalar() or 0

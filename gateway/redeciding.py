@@ -14,7 +14,7 @@ from typing import TypeAlias
 from checkvalve.approvals.content import SqlContentStore
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.edits import Decide
-from checkvalve.approvals.errors import EditRefusedError
+from checkvalve.approvals.errors import ConfigError, EditRefusedError
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.manifest import load_manifest
 from checkvalve.approvals.policy import load_policy
@@ -22,6 +22,7 @@ from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.app import own_paths
+from checkvalve.gateway.errors import GatewayError
 from checkvalve.gateway.inbound import inbound_of
 from checkvalve.gateway.outbound import outbound_rules
 from checkvalve.gateway.settings import Settings
@@ -40,7 +41,7 @@ def deciding_by(settings: Settings, settings_file: Path | None = None) -> Decidi
         def decide(old: Proposal, args: Mapping[str, JSON]) -> Decision:
             with lock:
                 if id(queue) not in known:
-                    known[id(queue)] = deciding(_services(queue, settings, settings_file))
+                    known[id(queue)] = deciding(_loaded(queue, settings, settings_file))
             return known[id(queue)](old, args)
 
         return decide
@@ -48,12 +49,22 @@ def deciding_by(settings: Settings, settings_file: Path | None = None) -> Decidi
     return for_queue
 
 
+def _loaded(queue: Queue, settings: Settings, settings_file: Path | None) -> Services:
+    try:
+        return _services(queue, settings, settings_file)
+    except (ConfigError, GatewayError) as error:
+        raise EditRefusedError(
+            f"the rules of the agent's gateway cannot be loaded here: {error}",
+            remedy="use the settings file of that gateway",
+        ) from error
+
+
 def _services(queue: Queue, settings: Settings, settings_file: Path | None) -> Services:
     """Return the parts that deciding needs, and nothing that runs or signs.
 
     Raises:
         EditRefusedError: no manifest is named.
-        ApprovalError, GatewayError: a file of rules cannot be used.
+        ConfigError, GatewayError: a file of rules cannot be used.
     """
     if settings.manifest is None:
         raise EditRefusedError(

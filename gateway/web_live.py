@@ -16,6 +16,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from checkvalve.approvals import pages_data
 from checkvalve.approvals.errors import NotFoundError
+from checkvalve.approvals.remarks import read
 from checkvalve.gateway.web_desk import Desk, Stop, desk_of, session_of
 
 MAX_STREAMS: Final = 64
@@ -40,10 +41,16 @@ def _standing(desk: Desk, item: str = "") -> dict[str, Any]:
     if item:
         try:
             row = desk.queue.get(item)
-            found["item"] = {"state": row.state.value, "version": row.version}
+            found["item"] = {"state": row.state.value, "version": row.version, "said": said_about(desk, item)}
         except NotFoundError:
-            found["item"] = {"state": "missing", "version": 0}
+            found["item"] = {"state": "missing", "version": 0, "said": 0}
     return found
+
+
+def said_about(desk: Desk, item: str) -> int:
+    """Return how many remarks there are about a call."""
+    with desk.queue.store.read() as connection:
+        return len(read(connection, item))
 
 
 @router.get("/events")

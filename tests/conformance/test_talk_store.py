@@ -17,6 +17,8 @@ from checkvalve.approvals.errors import (
     QueueError,
     StoreCorruptError,
 )
+from checkvalve.approvals.notices import FOR_PEOPLE
+from checkvalve.approvals.outbox import Outbox
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.review_tables import remarks as remark_rows
 from checkvalve.approvals.review_tables import snoozes as snooze_rows
@@ -59,6 +61,27 @@ def test_a_question_is_asked_answered_and_asked_again_while_the_clock_goes_on(de
     with pytest.raises(ConflictError, match="expired"):
         remarks.ask(desk.queue, row.id, desk.reviewer, "Still there?")
     assert verify(desk.queue.store).ok
+
+
+@pytest.mark.claim("C4")
+def test_channels_hear_of_questions_and_answers_without_the_words(desk: Desk) -> None:
+    box = Outbox(desk.queue.store, desk.clock)
+    box.collect("ops", lambda _: True)
+    row = desk.propose()
+    remarks.ask(desk.queue, row.id, desk.reviewer, "SECRET question")
+    remarks.answer(desk.queue, row.id, "SECRET answer", means="client", name="bob")
+    snoozes.snooze(desk.queue, row.id, desk.reviewer, desk.clock() + HOUR)
+    box.collect("ops", lambda _: True)
+    told = []
+    while (found := box.claim("ops", hold=HOUR)) is not None:
+        notice = box.notice(found.seq)
+        assert notice is not None
+        assert notice.proposal is not None
+        assert notice.proposal.id == row.id
+        assert "SECRET" not in str(notice.body)
+        told.append(notice.kind)
+    assert told == ["asked", "question", "answer"]
+    assert {"question", "answer"} <= set(FOR_PEOPLE)
 
 
 def test_a_requester_who_is_a_reviewer_answers_as_that_person(desk: Desk) -> None:

@@ -13,6 +13,7 @@ import pytest
 from checkvalve.approvals import remarks
 from checkvalve.approvals.edits import current
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.gateway.redeciding import deciding_by
 from checkvalve.gateway.web_words import LANGUAGES, words_in
 from tests.gateway.review_world import Review, reviewing
 
@@ -144,3 +145,25 @@ def test_every_word_of_these_pages_is_in_every_language(language: str) -> None:
     for name in ("talk.html", "more_answers.html", "put_off.html", "edit.html"):
         for key in re.findall(r"t\('([a-z_.]+)'[,)]", (folder / name).read_text()):
             assert words.has(key), (name, key)
+
+
+@pytest.mark.parametrize("options", [{"manifest": None}, {"manifest": Path("/nowhere/manifest.yaml")}])
+def test_pages_without_the_agents_rules_edit_nothing_and_say_so(options: dict[str, Any], review: Review) -> None:
+    row = review.poisoned()
+    settings = review.gateway.settings.model_copy(update=options)
+    review.desk.decide = deciding_by(settings)
+    answer = edit(review, row, **{"arg-2": "me@corp.example"})
+    assert (answer.status_code, "use the settings file of that gateway" in answer.text) == (422, True)
+    assert review.state(row) is State.PENDING
+
+
+def test_a_page_that_is_open_learns_of_an_answer(review: Review) -> None:
+    row = review.poisoned()
+    assert 'data-said="0"' in review.card(row)
+    before = review.client.get(f"/review/changes?item={row.id}").json()
+    reviewers = review.gateway.queue.reviewers
+    remarks.ask(review.gateway.queue, row.id, reviewers.authenticate(review.token), "why?")
+    after = review.client.get(f"/review/changes?item={row.id}").json()
+    assert (before["item"]["said"], after["item"]["said"]) == (0, 1)
+    assert after["mark"] > before["mark"]
+    assert after["item"]["version"] == before["item"]["version"]  # answers stay open

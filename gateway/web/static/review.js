@@ -119,6 +119,7 @@
     const found = await answer.json();
     if (page.item) {
       if (String(found.item.version) !== page.version) { moved = true; tell(page.moved || ''); if (forms.length) show(); }
+      else if (page.said !== undefined && String(found.item.said) !== page.said) tell(page.changed || '');
     } else if (page.mark !== undefined) {
       if (known.open !== '' && String(found.open) !== known.open || String(found.mark) !== known.mark) tell(page.changed || '');
     }
