@@ -8,6 +8,7 @@ Guarantees: the stored call is fixed at the moment of the effect; nothing is add
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -137,10 +138,23 @@ def at(value: object, path: str) -> object:
 
 
 def differences(old: JSON, new: JSON) -> list[tuple[str, JSON, JSON]]:
-    """Return every leaf in which two records differ: its path, what it was (or ``None``), what it is."""
+    """Return every leaf in which two records differ: its path, what it was, what it is; ``None`` where it is not there.
+
+    Two records without any difference are the same JSON: a null that is there is not one that is missing, true is not
+    1, and where two leaves have one name the whole records stand side by side.
+    """
     before, after = dict(_leaves(old, "$")), dict(_leaves(new, "$"))
     names = [*before, *(name for name in after if name not in before)]
-    return [(name, before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)]
+    found = [
+        (name, before.get(name), after.get(name))
+        for name in names
+        if (name in before) != (name in after) or _text(before[name]) != _text(after[name])
+    ]
+    return found if found or _text(old) == _text(new) else [("$", old, new)]
+
+
+def _text(value: JSON) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def _leaves(value: JSON, path: str) -> list[tuple[str, JSON]]:
