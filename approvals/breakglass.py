@@ -3,9 +3,10 @@
 1. The setting allows it, and so does the plan that was frozen with the question. 2. The question is open, in time, and
 what was recorded; nobody has said no to it. 3. The person is a reviewer with the role ``breaker`` for such calls, and
 did not ask for the call, in a single-user setting neither. 4. Their ordinary yes would not be enough: then the glass
-stays whole. 5. The digest is that of the call, the reason is in words, and there is a fresh proof of who it is, made
-for breaking this very glass. 6. Not too many after-looks are open. 7. The call is approved with the code
-``break_glass``, permit and record name ``breakglass:NAME``, and an after-look is opened. Nothing is endorsed by it.
+stays whole. 5. It is said where a yes is taken, the digest is that of the call, the reason is in words, and there is a
+fresh proof of who it is, made for breaking this very glass. 6. Not too many after-looks are open. 7. The call is
+approved with the code ``break_glass``, permit and record name ``breakglass:NAME``, and an after-look is opened. Nothing
+is endorsed by it.
 
 Guarantees: all of it is one transaction; every channel is told, whatever its filters say; no role that was handed over
 breaks a glass.
@@ -62,6 +63,7 @@ def break_glass(
         plan = _open(connection, queue, proposal, reviewer, now)
         account = _breaker(connection, proposal, plan, reviewer)
         _check_needed(connection, proposal, plan, account)
+        _check_channel(plan, channel)
         match_digest(proposal, digest_prefix)
         if afterlooks.require_counted(connection) >= queue.glass.max_open:
             raise ConflictError(
@@ -133,6 +135,18 @@ def _breaker(connection: sa.Connection, proposal: Proposal, plan: Plan, reviewer
     if plan.edited_by and plan.edited_by in {account.name, account.person}:
         raise NotAllowedError("you edited this call yourself", remedy="let another breaker look")
     return account
+
+
+def _check_channel(plan: Plan, channel: str) -> None:
+    """Check that a yes is taken here at all; a program that names no channel counts as all of them.
+
+    Raises:
+        NotAllowedError: it is not, also not in an emergency.
+    """
+    allowed = set(plan.channels)
+    if channel not in allowed and not (channel == "" and allowed == set(plans.CHANNELS)):
+        where = ", ".join(name for name in plans.CHANNELS if name in allowed)
+        raise NotAllowedError("the glass of this call is not broken from here", remedy=f"do it by: {where}")
 
 
 def _check_needed(connection: sa.Connection, proposal: Proposal, plan: Plan, account: Account) -> None:

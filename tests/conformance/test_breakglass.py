@@ -146,6 +146,20 @@ def test_it_is_not_broken_against_somebody_who_said_no(store: Store, clock: Hand
     assert desk.queue.get(row.id).state is State.PENDING
 
 
+@pytest.mark.claim("C4")
+def test_it_is_broken_only_where_a_yes_is_taken(store: Store, clock: HandClock) -> None:
+    desk = busy(store, clock, rules=RULES + "  channels: [web]\n")
+    eve, row = add(desk, "eve", Role.BREAKER), desk.propose()
+    for channel in ("", "cli", "rest", "chat", "elsewhere"):
+        with pytest.raises(NotAllowedError, match="do it by: web"):
+            break_glass(
+                desk.queue, row.id, eve, row.digest, reason=REASON, step_up=proven(desk, eve, row), channel=channel
+            )
+    proof = proven(desk, eve, row)
+    done = break_glass(desk.queue, row.id, eve, row.digest, reason=REASON, step_up=proof, channel="web")
+    assert done.state is State.APPROVED
+
+
 def test_after_the_deadline_it_is_too_late(desk: Desk, eve: Reviewer) -> None:
     row = desk.propose()
     desk.clock.advance(hours=10)
