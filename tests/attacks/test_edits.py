@@ -43,6 +43,9 @@ tools:
   read_mail:
     effect: read
     result: [{path: "**", readers: owner}]
+  contacts:
+    effect: read
+    result: [{path: email, writable_by: owner, kind: email, readers: owner, evidence: the owner's own book}]
   send_mail:
     effect: send
     asks: [send, mail]
@@ -155,6 +158,18 @@ def test_a_value_that_the_user_said_counts_as_said_and_still_waits_for_a_person(
     assert report(new, "to")["origins"][0]["match"] == "typed"  # who typed it is said first all the same
     assert (new.state, new.verdict_name) == (State.PENDING, "review")
     assert "edited" in new.decision["rules"]  # type: ignore[operator]
+
+
+@pytest.mark.claim("C3")
+@pytest.mark.parametrize(("turn", "counts"), [("b", False), ("other", True)])
+def test_what_came_back_in_the_same_turn_answers_for_no_edit(turn: str, counts: bool, office: Office) -> None:
+    """The calls of one turn were all written before any ran: no result of it says where a value is from."""
+    row = office.ask("send_mail", to="board@evil.example", body="hello")
+    book = Call("contacts", {}, f"x@{turn}", turn=turn)
+    office.session.result(book, {"email": "chief@corp.example"}, key="call:x")
+    new = office.edit(row, to="chief@corp.example", body="hello")
+    assert report(new, "to")["sufficient"] is counts
+    assert new.state is State.PENDING
 
 
 @pytest.mark.claim("C8")
