@@ -23,7 +23,7 @@ from checkvalve.approvals.proofs import Proof, require_fresh
 from checkvalve.approvals.reviewers import Reviewer, Reviewers, credential_digest
 from checkvalve.approvals.roles import EARLIER, Role, Scope, account_of
 from checkvalve.approvals.rolesgiven import give, keep_one_administrator
-from checkvalve.approvals.sessions import require_reviewer
+from checkvalve.approvals.sessions import begun_with, end_sessions, require_reviewer
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
 
@@ -123,8 +123,8 @@ class Identities:
         with self._store.read() as connection:
             return [Linked(*found) for found in connection.execute(query.order_by(row.linked_at))]
 
-    def remove(self, reviewer: Reviewer, issuer: str, subject: str, proof: Proof) -> None:
-        """Let an identity open a person's own account no more.
+    def remove(self, reviewer: Reviewer, issuer: str, subject: str, proof: Proof, *, keep: str = "") -> None:
+        """Let an identity open a person's own account no more; sessions that began so end, but for the one of ``keep``.
 
         Raises:
             CredentialError: the proof is not fresh.
@@ -141,6 +141,7 @@ class Identities:
             body: dict[str, JSON] = {"name": reviewer.name, "issuer": issuer, "subject": subject}
             subject_ = account_subject(reviewer.name)
             audit.append(connection, at=now, kind="identity.removed", subject=subject_, body=body)
+            end_sessions(connection, begun_with("oidc", reviewer.name, keep), at=now, code="credential")
 
     @staticmethod
     def _insert(connection: sa.Connection, name: str, identity: Identity, *, by: str, at: int) -> None:

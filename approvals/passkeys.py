@@ -32,7 +32,7 @@ from checkvalve.approvals.passkey_wire import (
 from checkvalve.approvals.proofs import Proof, require_fresh
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.reviewers import Reviewer
-from checkvalve.approvals.sessions import require_reviewer
+from checkvalve.approvals.sessions import begun_with, end_sessions, require_reviewer
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
@@ -183,8 +183,8 @@ class Passkeys:
             connection.execute(sa.update(passkeys).where(passkeys.c.credential == credential).values(label=shown))
             _append(connection, reviewer.name, "named", {"credential": credential, "label": shown}, self._clock())
 
-    def remove(self, reviewer: Reviewer, credential: str, proof: Proof) -> None:
-        """Let a passkey prove nothing any more.
+    def remove(self, reviewer: Reviewer, credential: str, proof: Proof, *, keep: str = "") -> None:
+        """Let a passkey prove nothing any more; sessions that began with one end, but for the one of ``keep``.
 
         Raises:
             CredentialError: the proof is not fresh.
@@ -196,6 +196,7 @@ class Passkeys:
             self._mine(connection, reviewer, credential)
             connection.execute(sa.update(passkeys).where(passkeys.c.credential == credential).values(removed_at=now))
             _append(connection, reviewer.name, "removed", {"credential": credential, "proof": proof.method}, now)
+            end_sessions(connection, begun_with("passkey", reviewer.name, keep), at=now, code="credential")
 
     @staticmethod
     def _mine(connection: sa.Connection, reviewer: Reviewer, credential: str) -> None:

@@ -25,6 +25,7 @@ MAX_LENGTH: Final = 256
 """Characters it has at most: nothing longer is hashed."""
 PROBLEMS: Final = ("short", "long", "unprintable", "common", "name")
 """What can be wrong with a password."""
+TOKEN: Final = "cvr_"  # noqa: S105  # how a reviewer's token begins
 _LETTERS: Final = str.maketrans("013457@$!", "oleastasi")
 _MIN_RUN: Final = 4
 _MIN_NAME: Final = 3  # letters of a name that count: the initials of somebody are in half of all words
@@ -45,6 +46,8 @@ def problem_of(password: str, name: str) -> str:
         return "long"
     if any(unicodedata.category(char) in {"Cc", "Cs"} for char in plain):
         return "unprintable"
+    if plain.startswith(TOKEN):
+        return "common"  # it would be taken for a token wherever either may be typed
     small = plain.casefold()
     own = {part for part in re.split(r"[^\w]+|_", folded(name)) if len(part) >= _MIN_NAME}
     if _rest(small, _words() | own) >= _KEPT and not _is_repeated(small):

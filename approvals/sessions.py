@@ -168,6 +168,11 @@ def end_sessions(connection: sa.Connection, which: sa.ColumnElement[bool], *, at
     return len(found)
 
 
+def begun_with(method: str, name: str, keep: str = "") -> sa.ColumnElement[bool]:
+    """Return which sessions of a person began with a way to sign in, without the one with the key ``keep``."""
+    return sa.and_(sessions.c.name == name, sessions.c.method == method, sessions.c.key != keep)
+
+
 def require_reviewer(connection: sa.Connection, reviewer: Reviewer) -> None:
     """Make sure that somebody still is a reviewer, with the credential they came with.
 
@@ -207,4 +212,4 @@ def _session(row: sa.RowMapping) -> Session:
     return Session(row["key"], _reviewer(row), row["method"], browser=row["browser"], secret=row["secret"], **times)
 
 
-__all__ = ["MAX_SESSIONS", "Session", "Sessions", "end_sessions", "hashed", "require_reviewer", "sealed"]
+__all__ = ["MAX_SESSIONS", "Session", "Sessions", "begun_with", "end_sessions", "hashed", "require_reviewer", "sealed"]

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from checkvalve.approvals import audit, challenges
 from checkvalve.approvals.errors import CredentialError, StepUpError
 from checkvalve.approvals.passkeys import Passkeys, Site
+from checkvalve.approvals.password_rules import TOKEN
 from checkvalve.approvals.passwords import Passwords
 from checkvalve.approvals.proofs import Proof
 from checkvalve.approvals.records import Proposal
@@ -104,7 +105,7 @@ def with_secret(checks: Checks, reviewer: Reviewer, item: Item, secret: str) -> 
     """
     refuse_passkey_holder(checks, reviewer)
     now = checks.reviewers.clock()
-    if secret.strip().startswith("cvr_"):
+    if secret.strip().startswith(TOKEN):
         proof = Proof(checks.reviewers.authenticate(secret), "token", now)
     else:
         proof = checks.passwords.authenticate(reviewer.name, secret)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from checkvalve.approvals.errors import StepUpError
+from checkvalve.approvals.password_rules import TOKEN
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.reviewers import Reviewer
@@ -16,7 +17,6 @@ from checkvalve.approvals.stepup import Checks, Decision, Item, StepUp, with_sec
 from checkvalve.approvals.tries import Tries
 from checkvalve.gateway.http_problems import Problem
 
-_TOKEN: Final = "cvr_"  # noqa: S105  # how a reviewer's token begins
 _HOW: Final = "send the reviewer's `password`; or decide it on the review page, /review/items/ID, or in a terminal"
 
 
@@ -28,7 +28,7 @@ def step_up(queue: Queue, row: Proposal, reviewer: Reviewer, password: str, deci
         StepUpError: there was none, it was a token, or this person has a passkey.
         CredentialError: it is wrong.
     """
-    if not password or password.strip().startswith(_TOKEN):
+    if not password or password.strip().startswith(TOKEN):
         raise StepUpError("this call takes a fresh proof of the person, and a token is none", remedy=_HOW)
     tries = Tries(queue.store, queue.clock)
     if not tries.may_try(reviewer.name):

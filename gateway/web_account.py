@@ -29,7 +29,7 @@ from checkvalve.gateway.web_desk import (
     desk_of,
     words_of,
 )
-from checkvalve.gateway.web_door import TooManyTriesError, browser_of
+from checkvalve.gateway.web_door import TooManyTriesError, browser_of, typed
 from checkvalve.gateway.web_words import LANGUAGES
 
 _YEAR: Final = 31_536_000
@@ -100,7 +100,7 @@ def sign_in(request: Request, form: Fields) -> Response:
     device = request.cookies.get(desk.named(DEVICE_COOKIE), "")
     name, secret = form.get("name", [""])[-1], form.get("token", [""])[-1]
     try:
-        proof = desk.door.with_secret(name, secret.strip() or secret, address=address_of(request), device=device)
+        proof = desk.door.with_secret(name, typed(secret), address=address_of(request), device=device)
     except TooManyTriesError as error:
         raise Stop(429, error.code, back=f"{HOME}/signin") from None
     except CredentialError:

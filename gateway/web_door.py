@@ -17,6 +17,7 @@ from checkvalve.approvals.errors import CredentialError
 from checkvalve.approvals.identities import Identities
 from checkvalve.approvals.invitations import Invitations
 from checkvalve.approvals.passkeys import Passkeys, Site, has_extra
+from checkvalve.approvals.password_rules import TOKEN
 from checkvalve.approvals.passwords import Passwords
 from checkvalve.approvals.proofs import Proof
 from checkvalve.approvals.reviewers import Reviewers
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from checkvalve.gateway.oidc import Provider
 
 T = TypeVar("T")
-TOKEN: Final = "cvr_"  # noqa: S105  # how a reviewer's token begins
 
 
 class TooManyTriesError(Exception):
@@ -138,6 +138,11 @@ def site_of(origin: str) -> Site | None:
     return None
 
 
+def typed(secret: str) -> str:
+    """Return what somebody typed: a token without the blanks around it, a password exactly as it is."""
+    return secret.strip() if secret.strip().startswith(TOKEN) else secret
+
+
 _BROWSERS: Final = (("Edg", "Edge"), ("Firefox", "Firefox"), ("Chrom", "Chrome"), ("Safari", "Safari"))
 _SYSTEMS: Final = (
     ("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Windows", "Windows"), ("Mac OS", "macOS"),
@@ -152,4 +157,4 @@ def browser_of(agent: str) -> str:
     return ", ".join(part for part in (name, system) if part)
 
 
-__all__ = ["TOKEN", "Door", "TooManyTriesError", "browser_of", "site_of"]
+__all__ = ["TOKEN", "Door", "TooManyTriesError", "browser_of", "site_of", "typed"]

@@ -117,7 +117,8 @@ def name_passkey(sent: Sent) -> Response:
 @router.post("/me/passkeys/remove")
 def remove_passkey(sent: Sent) -> Response:
     """Let a passkey prove nothing any more."""
-    sent.visit.desk.door.passkeys.remove(sent.visit.reviewer, sent.get("credential"), fresh_proof(sent))
+    visit, proof = sent.visit, fresh_proof(sent)
+    visit.desk.door.passkeys.remove(visit.reviewer, sent.get("credential"), proof, keep=visit.session.key)
     return back(f"{ME}?done=passkey.removed")
 
 
@@ -125,7 +126,8 @@ def remove_passkey(sent: Sent) -> Response:
 def remove_identity(sent: Sent) -> Response:
     """Let the organisation's sign-in open this account no more."""
     proof, door = fresh_proof(sent), sent.visit.desk.door
-    door.identities.remove(sent.visit.reviewer, sent.get("issuer"), sent.get("subject"), proof)
+    key = sent.visit.session.key
+    door.identities.remove(sent.visit.reviewer, sent.get("issuer"), sent.get("subject"), proof, keep=key)
     return back(f"{ME}?done=identity.removed")
 
 

@@ -19,7 +19,7 @@ from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.stepup import Decision, Item, StepUp
 from checkvalve.gateway.web_account import address_of, own
 from checkvalve.gateway.web_desk import DEVICE_COOKIE, HOME, Looking, Posted, Sent, Stop, Visit, back, link
-from checkvalve.gateway.web_door import TOKEN, TooManyTriesError
+from checkvalve.gateway.web_door import TooManyTriesError, typed
 from checkvalve.gateway.web_text import line
 
 MAX_SECRET: Final = 300
@@ -91,8 +91,7 @@ def _secret(request: Request, sent: Posted, check: Callable[[str], T]) -> T:
         CredentialError: it was not accepted.
     """
     desk, name = sent.visit.desk, sent.visit.reviewer.name
-    given = sent.get("secret")[:MAX_SECRET]
-    secret = given.strip() if given.strip().startswith(TOKEN) else given
+    secret = typed(sent.get("secret")[:MAX_SECRET])
     place = {"address": address_of(request), "device": request.cookies.get(desk.named(DEVICE_COOKIE), "")}
     try:
         return desk.door.counted(name, secret, lambda: check(secret), **place)

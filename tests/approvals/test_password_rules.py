@@ -33,6 +33,7 @@ NAME = "annabel.lee@corp.example"
         ("Zz9Zz9Zz9Zz9", "common"),
         ("Sommer2026!!!", "common"),
         ("checkvalve-admin-1", "common"),
+        ("cvr_0123_kurfuerstendamm", "common"),
         ("annabel-annabel", "name"),
         ("Annabel.Lee@corp.example", "name"),
         ("annabellee2026", "name"),

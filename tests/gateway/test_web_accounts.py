@@ -105,6 +105,7 @@ def test_a_password_is_set_and_signs_in(review: Review) -> None:
     other = browser(review)
     assert enter(other, "boss", BETTER).status_code == 401
     assert enter(other, "nobody", GOOD).status_code == 401
+    assert enter(other, "Boss ", f"{GOOD} ").status_code == 401  # blanks are characters of a password
     assert enter(other, "Boss ", GOOD).status_code == 303
     assert verify(review.gateway.store).ok
 
@@ -159,13 +160,17 @@ def test_where_passkeys_cannot_work_it_is_said_where_they_do(review: Review) -> 
 
 
 def test_passkeys_are_named_and_removed_on_the_page(review: Review) -> None:
-    with_passkey(review)
+    device = with_passkey(review)
     page = review.get("/review/me")
     assert 'value="key"' in page
     send(review.client, page, "/review/me/passkeys/name", label="phone")
     page = review.get("/review/me")
     assert 'value="phone"' in page
+    lost = browser(review)
+    page_ = lost.get("/review/signin").text
+    assert send(lost, page_, "/review/signin/passkey", response=device.answer(options(page_))).status_code == 303
     assert send(review.client, page, "/review/me/passkeys/remove").headers["location"].endswith("passkey.removed")
+    assert lost.get("/review").status_code == 303  # a session that began with it ends too
     assert not review.desk.door.passkeys.of("boss")
     nonsense = send(review.client, review.get("/review/me"), "/review/me/passkeys", response="{}", label="")
     assert nonsense.status_code == 422
