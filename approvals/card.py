@@ -104,7 +104,7 @@ def _facts(proposal: Proposal, grant: Grant | None, standing: Standing | None) -
         ("verdict", proposal.verdict_name),
         ("rule", "; also ".join((proposal.rule, *_other_rules(proposal)))),
         ("reason", proposal.reason),
-        ("standing rule", _answered(proposal)),
+        ("standing", _answered(proposal)),
         ("remedy", proposal.remedy),
         ("requester", proposal.requester or "not known"),
         *(quorum_rows(standing, pending=proposal.state is State.PENDING) if standing else ()),
