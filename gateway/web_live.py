@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from checkvalve.approvals import pages_data
+from checkvalve.approvals import pages_data, votes
 from checkvalve.approvals.errors import NotFoundError
 from checkvalve.approvals.remarks import read
 from checkvalve.gateway.web_desk import Desk, Stop, desk_of, session_of
@@ -48,9 +48,9 @@ def _standing(desk: Desk, item: str = "") -> dict[str, Any]:
 
 
 def said_about(desk: Desk, item: str) -> int:
-    """Return how many remarks there are about a call."""
+    """Return how many remarks and votes there are about a call."""
     with desk.queue.store.read() as connection:
-        return len(read(connection, item))
+        return len(read(connection, item)) + len(votes.read(connection, item))
 
 
 @router.get("/events")

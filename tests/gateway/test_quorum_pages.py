@@ -64,6 +64,8 @@ def test_the_card_says_how_far_a_quorum_is_and_takes_the_second_voice(review: Re
     assert "Your yes is counted" in said(review, review.answer(proposal))
     assert review.state(proposal) is State.PENDING
     seen = plain(ann.card(proposal))
+    assert review.client.get(f"/review/changes?item={proposal.id}").json()["item"]["said"] == 1, "an open card is told"
+    assert 'data-said="1"' in ann.card(proposal)
     assert re.search(r"1 of 2 approvers.*yes boss \(approver\).*: seen.*Still needed ?one approver", seen)
     assert "You have said yes" in plain(review.card(proposal))
     assert "Approved: exactly this call" in said(ann, ann.answer(proposal, scope="call"))
