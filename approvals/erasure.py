@@ -109,7 +109,7 @@ def _undoings(proposal: Proposal) -> str:
 def _along(connection: sa.Connection, proposal: Proposal) -> list[Proposal]:
     """Return the calls that were made for a call: the reads beside it, and all in the threads of its undoings."""
     row = proposals.c
-    words = (undos.BEFORE, undos.AFTER, undos.LOOK)
+    words = (undos.FIRST, undos.BEFORE, undos.AFTER, undos.LOOK)
     reads = sa.and_(
         row.thread == proposal.thread, row.call_id.in_([undos.beside(proposal.call_id, word) for word in words])
     )

@@ -26,8 +26,9 @@ RULE: Final = "undo"
 """The rule of every call that undoes another one: a person decides it."""
 THREAD: Final = "undo/"
 """How the thread of such a call begins; the id of what it undoes follows, and how often that was asked for."""
-BEFORE, AFTER, LOOK = "before", "after", "look"
-"""Words in the names of reads: right before an effect, right after it, and when somebody asks for its undoing."""
+FIRST, BEFORE, AFTER, LOOK = "first", "before", "after", "look"
+"""Words in the names of reads beside a call: before it is decided, right before its effect, right after it, and when
+somebody asks for its undoing."""
 DONE: Final = frozenset({State.SUCCEEDED, State.CONFIRMED_DONE})
 """States of an effect that happened, for sure."""
 _NOTHING_HAPPENED: Final = frozenset(
@@ -170,6 +171,6 @@ def listed(connection: sa.Connection, *, now: int, everything: bool = False, lim
 
 
 __all__ = [
-    "AFTER", "BEFORE", "DONE", "LOOK", "RULE", "THREAD", "WHY", "Undo", "approved", "ask", "beside", "keep", "listed",
-    "note_undone", "of_undo", "read", "refusal", "thread_for",
+    "AFTER", "BEFORE", "DONE", "FIRST", "LOOK", "RULE", "THREAD", "WHY", "Undo", "approved", "ask", "beside", "keep",
+    "listed", "note_undone", "of_undo", "read", "refusal", "thread_for",
 ]  # fmt: skip

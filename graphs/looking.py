@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.undo_call import look_args
-from checkvalve.approvals.undos import beside
+from checkvalve.approvals.undos import FIRST, beside
 from checkvalve.approvals.verdicts import Review
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.graphs.calls import Call
@@ -25,8 +25,6 @@ from checkvalve.graphs.keeping import Look, Reading, look_call
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
 from checkvalve.graphs.stored_results import NOTHING
-
-FIRST: Final = "first"
 
 
 def look_first(services: Services, session: GuardSession, call: Call, find: Callable[[str], Any]) -> None:
