@@ -92,7 +92,7 @@ class Passwords:
             CredentialError: they are nobody's, in the same words whatever is wrong.
             StoreCorruptError: the stored password is not what was set.
         """
-        person = folded(name[: 4 * MAX_NAME])
+        person, nobody = folded(name[: 4 * MAX_NAME]), self._nobody()
         usable = len(password) <= MAX_LENGTH
         given = folded_password(password) if usable else ""
         query = sa.select(reviewers.c.name, reviewers.c.selector, passwords.c.password_hash)
@@ -102,7 +102,7 @@ class Passwords:
             row = connection.execute(found).one_or_none()
         try:
             with _ONE_AT_A_TIME:
-                self._hasher.verify(row.password_hash if row else self._nobody(), given)  # 2.
+                self._hasher.verify(row.password_hash if row else nobody, given)  # 2.
         except argon2.exceptions.VerificationError:
             row = None
         except argon2.exceptions.InvalidHashError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from checkvalve.approvals import challenges, stepup
+from checkvalve.approvals.erasure import erase_call
 from checkvalve.approvals.errors import ApprovalError, CredentialError, DigestError, StepUpError
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
@@ -207,6 +208,19 @@ def test_nobody_makes_a_step_up_by_hand(world: World) -> None:
         world.approve(world.desk.propose(), world.step(item))
     with pytest.raises(DigestError):
         world.desk.queue.approve(proposal.id, world.office.ann, "sha256:" + "0" * 64, step_up=world.step(item))
+
+
+def test_a_call_that_was_erased_keeps_its_proof_spent(world: World) -> None:
+    proposal = world.desk.propose()
+    step = world.step(Item.of(proposal))
+    world.approve(proposal, step)
+    world.clock.advance(days=2)
+    world.desk.queue.sweep()
+    with world.desk.queue.store.write() as connection:
+        erase_call(connection, proposal.id, at=world.clock(), by="ann", reason="asked to")
+    assert verify(world.desk.queue.store).ok
+    with world.desk.queue.store.write() as connection, pytest.raises(StepUpError, match="used before"):
+        challenges.spend(connection, step.challenge, "step-up", "ann", world.clock())
 
 
 def test_a_note_that_a_proof_was_used_is_missed_when_it_is_gone(world: World) -> None:
