@@ -124,9 +124,7 @@ class Intake:
         proposal = from_row(values)
         body = {**_body(proposal, decision), "record_digest": record_digest(values)}
         if plan is not None:
-            body["plan_digest"] = plans.store(
-                connection, known, plan, created_at=now, decide_by=proposal.decide_by
-            )
+            body["plan_digest"] = plans.store(connection, known, plan, created_at=now, decide_by=proposal.decide_by)
         audit.append(connection, at=now, kind="proposal.recorded", subject=known, body=body)
         if plan is not None:
             self._say_unreachable(connection, proposal, plan)
