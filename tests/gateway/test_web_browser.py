@@ -322,7 +322,7 @@ def paths(review: Review) -> dict[str, str]:
     items |= {"hidden": bidi, "diff": again, "long": long}
     found = {name: f"/review/items/{item.id}" for name, item in items.items()}
     found |= {"queue": "/review", "equal": f"/review/equal/{one.id}", "bytes": f"/review/items/{bidi.id}/bytes"}
-    found |= {name: f"/review/{name}" for name in ("history", "endorsements", "mandates", "audit")}
+    found |= {name: f"/review/{name}" for name in ("history", "endorsements", "mandates", "standing", "audit")}
     return {**found, "run": "/review/run?thread=lunch", "stop": "/review/items/none"}
 
 
