@@ -1,7 +1,7 @@
 """The databases that tests run against: files of SQLite, and a PostgreSQL server of this run's own.
 
 The server is started when the first test asks for it, as a user without rights, in a new folder, on a socket in that
-folder and no port. It never syncs its disk: tests kill processes, not the machine.
+folder and no port. It never syncs its disk, unless its settings say so: tests kill processes, not the machine.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class Server:
     bin: Path
     prefix: list[str]
     user: str
+    settings: tuple[str, ...] = _UNSAFE
     process: subprocess.Popen[bytes] | None = None
     names: Iterator[int] = field(default_factory=itertools.count)
 
@@ -75,7 +76,7 @@ class Server:
 
     def start(self) -> None:
         """Start it, or start it again; it ends with the thread that starts it."""
-        options = [word for setting in _UNSAFE for word in ("-c", setting)]
+        options = [word for setting in self.settings for word in ("-c", setting)]
         place = ["-D", str(self.folder / "data"), "-k", str(self.folder), "-c", "listen_addresses="]
         log = (self.folder / "log").open("ab")
         die = [] if not shutil.which("setpriv") else [*(self.prefix or ["setpriv"]), "--pdeathsig", "QUIT"]
@@ -118,7 +119,7 @@ class Server:
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
+def running_server(*, settings: tuple[str, ...] = _UNSAFE) -> Iterator[Server]:
     """Give a server with a database ``ready`` that has the tables of the store."""
     folder = programs()
     if folder is None:
@@ -126,7 +127,7 @@ def running_server() -> Iterator[Server]:
     prefix, who = _user()
     place = Path(tempfile.mkdtemp(prefix="cv-pg-", dir="/tmp"))  # a socket's path must be short
     os.chown(place, who.pw_uid, who.pw_gid)
-    server = Server(place, folder, prefix, who.pw_name)
+    server = Server(place, folder, prefix, who.pw_name, settings)
     try:
         made = [
             *prefix,
