@@ -14,7 +14,7 @@ from checkvalve.approvals.afterlooks import MIN_FINDING, AfterLook, AfterLooks
 from checkvalve.approvals.breakglass import MIN_REASON, break_glass
 from checkvalve.approvals.card import SHORT_ID, digest_hex, safe
 from checkvalve.approvals.clock import to_the_second
-from checkvalve.approvals.ladder import Ladder, stuck_now
+from checkvalve.approvals.ladder import A_RULE, Ladder, stuck_now
 from checkvalve.approvals.matching import MIN_DIGEST, match_digest
 from checkvalve.approvals.moves import conflict
 from checkvalve.approvals.queue import Queue
@@ -169,10 +169,14 @@ def _add_tick(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
                 console().print(Text(neutralise(said), style=style), soft_wrap=True)
             for name in found.damaged:
                 console(stderr=True).print(
-                    f"{name[:SHORT_ID]}  was changed beside the log and is left alone: checkvalve audit verify"
+                    f"{_short(name)}  was changed beside the log and is left alone: checkvalve audit verify"
                 )
             if not (found.done or found.closed or found.damaged):
                 console().print("nothing was due")
+
+
+def _short(name: str) -> str:
+    return name if name == A_RULE else name[:SHORT_ID]
 
 
 __all__ = ["add_emergency", "looks"]

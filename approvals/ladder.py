@@ -33,6 +33,8 @@ from checkvalve.filters.strictjson import JSON
 BATCH: Final = 200
 """Questions that one look takes at a time."""
 CLOCK: Final = "clock"
+A_RULE: Final = "a standing rule"
+"""Stands for the id of one that is damaged."""
 _ASKED: Final = ("proposal.recorded", plans.LINKED)
 _PEOPLE: Final = "reviewer."
 _row = plan_rows.c
@@ -67,8 +69,8 @@ class Ladder:
 
     def tick(self) -> Look:
         """Do the three steps once."""
-        look = Look(closed=self._queue.sweep())
-        self._queue.standing_rules.sweep()
+        look = Look()
+        self._close(look)
         now = self._queue.clock()
         for name in self._due(now):
             try:
@@ -78,6 +80,30 @@ class Ladder:
                 look.damaged.append(name)
         look.done += self._reach(now)
         return look
+
+    def _close(self, look: Look) -> None:
+        """Do step 1; where one record is damaged, close the others one by one."""
+        try:
+            look.closed = self._queue.sweep()
+        except StoreCorruptError:
+            for name in self._overdue(self._queue.clock()):
+                try:
+                    look.closed += self._queue.get(name).state in {State.EXPIRED, State.LAPSED}
+                except StoreCorruptError:
+                    look.damaged.append(name)
+        try:
+            self._queue.standing_rules.sweep()
+        except StoreCorruptError:
+            look.damaged.append(A_RULE)
+
+    def _overdue(self, now: int) -> list[str]:
+        row = proposals.c
+        late = sa.or_(
+            sa.and_(_OPEN, row.decide_by <= now),
+            sa.and_(row.state == State.APPROVED.value, row.execute_by <= now),
+        )
+        with self._queue.store.read() as connection:
+            return list(connection.execute(sa.select(row.id).where(late)).scalars())
 
     def _due(self, now: int) -> list[str]:
         """Return open questions with a rung that is due, and take decided ones off the ladder."""
@@ -193,8 +219,8 @@ def _unreachable(connection: sa.Connection, wanted: Sequence[str] | None, *, sin
     staff = accounts(connection)
     known: dict[tuple[Plan, Question, str], bool] = {}  # many questions differ in nothing that matters here
     for part in _questions(connection, wanted):
-        chosen = plans.read_all(connection, [proposal.id for proposal in part])
-        for proposal in part:
+        chosen = _plans(connection, [proposal.id for proposal in part])
+        for proposal in (one for one in part if one.id in chosen):
             plan = chosen[proposal.id]
             key = (plan, plan.question(proposal), proposal.requester)
             if key not in known:
@@ -226,12 +252,33 @@ def _questions(connection: sa.Connection, wanted: Sequence[str] | None) -> Itera
     for at in range(0, len(names), BATCH):
         query = sa.select(proposals).where(proposals.c.id.in_(names[at : at + BATCH]), _OPEN)
         query = query.join(plan_rows, proposals.c.id == _row.proposal_id)
-        yield [from_row(row) for row in connection.execute(query).mappings().all()]
+        found = (_readable(row) for row in connection.execute(query).mappings().all())
+        yield [proposal for proposal in found if proposal is not None]
+
+
+def _readable(row: sa.RowMapping) -> Proposal | None:
+    """Return a question; None where it is damaged, which must not keep the others from being counted."""
+    try:
+        return from_row(row)
+    except StoreCorruptError:
+        return None
+
+
+def _plans(connection: sa.Connection, names: Sequence[str]) -> dict[str, Plan]:
+    """Return the plans of questions, without those that are damaged."""
+    try:
+        return plans.read_all(connection, names)
+    except StoreCorruptError:
+        if len(names) == 1:
+            return {}
+    half = len(names) // 2
+    return _plans(connection, names[:half]) | _plans(connection, names[half:])
 
 
 def _say(connection: sa.Connection, fallen: Sequence[str], lifted: Sequence[str], now: int) -> Iterator[Climbed | None]:
     for name in fallen:
-        if moves.load(connection, name).state is State.PENDING:
+        state = connection.execute(sa.select(proposals.c.state).where(proposals.c.id == name)).scalar()
+        if state == State.PENDING.value:
             yield Climbed(name, "unreachable") if stuck.note(connection, name, at=now, body={"by": CLOCK}) else None
     for name in lifted:
         yield Climbed(name, "reachable") if stuck.lift(connection, name, at=now) else None

@@ -22,6 +22,7 @@ from checkvalve.approvals.risk import Tier
 from checkvalve.approvals.roles import Role
 from checkvalve.approvals.rungs import next_at, rungs
 from checkvalve.approvals.store import Store
+from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.verify import verify
 from tests.approvals.emergency import add, busy
 from tests.approvals.made import Desk, HandClock
@@ -172,6 +173,33 @@ def test_a_ladder_that_was_moved_by_hand_is_found(desk: Desk, change: dict[str, 
         assert [finding.code for finding in verify(desk.queue.store).findings] == ["row_differs"]
     if change == {"step": 2}:
         assert look.damaged == [row.id]
+
+
+@pytest.mark.parametrize("damage", ["decision", "plan"])
+def test_one_damaged_record_holds_up_no_other_one(desk: Desk, store: Store, damage: str) -> None:
+    rows = [desk.propose() for _ in range(5)]
+    with store.write() as connection:
+        if damage == "plan":
+            connection.execute(sa.update(plans).where(plans.c.proposal_id == rows[2].id).values(body="{"))
+        else:
+            connection.execute(sa.update(proposals).where(proposals.c.id == rows[2].id).values(decision="{"))
+    add(desk, "ben", Role.APPROVER)
+    desk.clock.advance(hours=5)
+    ladder = Ladder(desk.queue)
+    look = ladder.tick()
+    others = {row.id for row in rows} - {rows[2].id}
+    assert {item.proposal_id for item in look.done if item.what == "reminded"} == others
+    assert others <= {item.proposal_id for item in look.done if item.what == "reachable"}
+    assert look.damaged == [rows[2].id]
+    desk.clock.advance(hours=4, minutes=30)
+    look = ladder.tick()
+    assert {item.proposal_id for item in look.done if item.what == "escalated"} == others
+    desk.clock.advance(hours=1)
+    look = ladder.tick()
+    if damage == "decision":  # it cannot even be closed, and the others are all the same
+        assert (look.closed, look.damaged[0]) == (4, rows[2].id)
+    else:
+        assert look.closed == 5
 
 
 def test_a_question_that_nobody_can_decide_is_said_to_be_so_and_no_longer_when_somebody_can(
