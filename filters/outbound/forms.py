@@ -14,7 +14,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from checkvalve.filters.outbound.signs import ADDRESS, ASSIGNED, BRACKETS, CSS, DEFINITION, NAME, TAG, able_to_hold
+from checkvalve.filters.outbound.signs import (
+    ADDRESS,
+    ASSIGNED,
+    BRACKETS,
+    CSS,
+    DEFINITION,
+    NAME,
+    SIGNED,
+    TAG,
+    able_to_hold,
+)
 from checkvalve.filters.outbound.view import View
 from checkvalve.filters.values import TRAILING
 from checkvalve.filters.vocabulary import FILE_ENDINGS
@@ -87,7 +97,7 @@ def forms(view: View) -> Iterator[Form]:
     """Yield every link and resource of ``view``; those inside others come as well."""
     text = view.text
     able = able_to_hold(text)
-    if not able or not SIGNS.search(text):
+    if not able or not (SIGNED in able if text.isascii() else SIGNS.search(text)):
         return
     if TAG in able:
         yield from _tags(view)

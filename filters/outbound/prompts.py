@@ -54,10 +54,12 @@ class PromptText:
 
     def last_words(self, text: str, before: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the words that a run may have begun with: the last ones of ``text``, and of what stood before it."""
-        return (*before, *(word for word, *_ in _words(text)))[1 - self._run :] if self._runs else ()
+        if not self._runs:
+            return ()
+        return (*before, *(word for word, *_ in _words(text)[1 - self._run :]))[1 - self._run :]
 
     def _in(self, words: Words, before: Sequence[str]) -> Iterator[tuple[int, int]]:
-        if not self._can_repeat([*before, *(word for word, *_ in words)]):
+        if not self._can_repeat(before, words):
             return
         shift = len(before)
         for number, shingle in enumerate(self._shingles([*before, *(word for word, *_ in words)])):
@@ -65,10 +67,12 @@ class PromptText:
             if last >= 0 and hash(shingle) in self._runs:
                 yield words[number - shift][1] if number >= shift else 0, words[last][2]
 
-    def _can_repeat(self, words: Sequence[str]) -> bool:
+    def _can_repeat(self, before: Sequence[str], words: Words) -> bool:
         """Say whether enough words in a row are words of a prompt at all; mostly they are not, and this is fast."""
         row, known = 0, self._vocabulary
-        for word in words:
+        for word in before:
+            row = row + 1 if word in known else 0
+        for word, _, _ in words:
             row = row + 1 if word in known else 0
             if row == self._run:
                 return True

@@ -11,7 +11,7 @@ from typing import Final
 
 from checkvalve.filters.linear import PatternSet
 
-TAG, BRACKETS, DEFINITION, ASSIGNED, CSS, ADDRESS, NAME = range(7)
+TAG, BRACKETS, DEFINITION, ASSIGNED, CSS, ADDRESS, NAME, SIGNED = range(8)
 _NEEDED: Final = {  # ``@`` stands for what is not ASCII, too
     TAG: "</?[a-z@]",
     BRACKETS: r"\]\(",
@@ -23,6 +23,9 @@ _NEEDED: Final = {  # ``@`` stands for what is not ASCII, too
         r"|[0-9@]\.[0-9@]{1,12}(?::[0-9@]{1,20})?[/?]"
     ),
     NAME: "[a-z0-9@]{16}",
+    SIGNED: (
+        r"://|[/\\]{2}|\]\(|\]:|<[a-z/]|www\.|data:|script:|url\(|mailto:|src|blob:|[a-z0-9][.][a-z0-9]"
+    ),  # in ASCII what every form has at least one of
 }
 _SET: Final = PatternSet((_NEEDED[number] for number in sorted(_NEEDED)), ignore_case=True)
 _LOOSE: Final = bytes((*range(128), *b"@" * 128))

@@ -32,7 +32,8 @@ class View:
 
 def view_of(text: str) -> View:
     """Return ``text`` as a client reads it."""
-    if "&" not in text and (text.isascii() or not any(map(is_invisible, text))):
+    unseen = {char for char in set(text) if not " " <= char <= "~" and is_invisible(char)}
+    if "&" not in text and (text.isascii() or not unseen):
         return View(text)
     out: list[str] = []
     places = array("L")
@@ -40,7 +41,7 @@ def view_of(text: str) -> View:
     for match in (*_ENTITY.finditer(text), None):
         stop = match.start() if match else len(text)
         for place in range(done, stop):
-            if not is_invisible(text[place]):
+            if text[place] not in unseen:
                 out.append(text[place])
                 places.append(place)
         if match:

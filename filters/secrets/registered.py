@@ -29,6 +29,7 @@ MIN_VALUE: Final = 6
 MAX_VALUE: Final = 4096
 _KEY: Final = 6  # signs by which a form is looked up
 _SPLIT_FROM: Final = 8  # letters and digits from which on a value is also found split by signs
+_ESCAPES: Final = "%\\=&"  # an escape begins with one of these
 _FEW_KEYS: Final = 5_000  # beginnings that one pattern takes
 _CACHED: Final = 30_000  # code points
 _OPEN_FROM: Final = 4  # signs of a form that keep a stream from going on
@@ -183,7 +184,7 @@ def _views(text: str) -> Iterator[tuple[str, Sequence[int]]]:
 def _bare_views(text: str) -> Iterator[str]:
     """Yield the same views without places, and much faster: they say whether places are needed at all."""
     yield _bare(text)
-    if _ESCAPE.search(text):
+    if any(sign in text for sign in _ESCAPES) and _ESCAPE.search(text):
         yield _bare(_ESCAPE.sub(_read, text))
 
 
