@@ -13,6 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from checkvalve.approvals.audit import Event
+from checkvalve.approvals.handed import GLASS
 from checkvalve.approvals.ocsf import VERSION, to_ocsf
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,6 +100,8 @@ def test_people_are_users_and_what_decides_by_itself_is_none() -> None:
     assert told["proposal.rejected"] == {"user": {"name": "ann", "type_id": 1}, "invoked_by": "reviewer"}
     assert told["proposal.recorded"] == {"user": {"name": "bob"}}
     assert told["grant.issued"] == {"app_name": "rule:attributed-effect"}
+    broke = to_ocsf(event("proposal.approved", {"state": "approved", "by": f"{GLASS}max"}))["actor"]
+    assert broke == {"user": {"name": "max", "type_id": 1}, "invoked_by": "breakglass"}
     assert to_ocsf(event("proposal.rejected", None))["actor"] == {"app_name": "erased"}
     given = to_ocsf(event("delegation.given", BODIES["delegation.given"]))
     assert (given["user"], given["privileges"]) == ({"name": "zoe"}, ["stands in for an approver"])
