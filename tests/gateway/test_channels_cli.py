@@ -13,7 +13,7 @@ import pytest
 
 from checkvalve.approvals.outbox import Outbox
 from checkvalve.approvals.store import Store
-from checkvalve.gateway import cli, notifier
+from checkvalve.gateway import cli, ladder_keeper, notifier
 from checkvalve.gateway.safe_post import Answered
 from tests.approvals.made import Desk, HandClock
 from tests.gateway.test_channels import SECRET
@@ -100,13 +100,15 @@ def test_running_tells_until_it_is_stopped(run: Run, desk: Desk, monkeypatch: py
     started: list[str] = []
     monkeypatch.setattr(notifier.Notifier, "start", lambda _: started.append("start"))
     monkeypatch.setattr(notifier.Notifier, "stop", lambda _: started.append("stop"))
+    monkeypatch.setattr(ladder_keeper.LadderKeeper, "start", lambda _: started.append("look"))
+    monkeypatch.setattr(ladder_keeper.LadderKeeper, "stop", lambda _: started.append("look away"))
 
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(threading.Event, "wait", interrupted)
     assert run("channels", "run")[0] in {1, 130}
-    assert started == ["start", "stop"]
+    assert started == ["look", "start", "stop", "look away"]
 
 
 def test_without_a_file_it_says_what_to_set(run: Run, desk: Desk, tmp_path: Path) -> None:
