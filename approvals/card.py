@@ -20,6 +20,7 @@ from rich.text import Text
 from checkvalve.approvals.audit import Event
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.counting import Standing
+from checkvalve.approvals.hand import HAND, TYPED
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.moves import OBSERVE, Grant
 from checkvalve.approvals.outcome import Outcome
@@ -200,6 +201,8 @@ def _origins(report: dict[str, JSON]) -> Iterator[RenderableType]:
         span = origin.get("span")
         where = f" bytes {span[0]}-{span[1]}" if isinstance(span, list) and len(span) == 2 else ""  # noqa: PLR2004  # a pair
         said = safe(f"{origin.get('source')}{where}, {origin.get('match')}")
+        if origin.get("match") == TYPED:
+            said = safe(f"typed by {str(origin.get('source')).removeprefix(HAND)}, a reviewer")
         yield Padding(
             Text.assemble(safe(f"{trust}: ", _TRUST_STYLE.get(trust, "bold red")), said, overflow="fold"), _INDENT
         )

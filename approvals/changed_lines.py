@@ -54,19 +54,20 @@ def _text(value: JSON) -> str:
 def edit_lines(before: Proposal | None, after: Proposal | None, found: Sequence[Change]) -> Iterator[RenderableType]:
     """Yield of which call this one is an edit, or what it was edited to."""
     if before is not None:
-        by = neutralise(before.decided_by)
+        by = neutralise(before.decided_by.removeprefix("reviewer:"))
         yield Text(f"An edit of {before.id[:8]} by {by}, which it replaces", style="bold")
         yield Padding(change_lines(found), _INDENT)
     if after is not None:
         yield Text(f"Edited: {after.id[:8]} took its place (checkvalve approvals show {after.id[:8]})", style="bold")
 
 
-def talk_lines(said: Iterable[Remark]) -> Iterator[RenderableType]:
-    """Yield what was asked and answered, each under its author."""
+def talk_lines(said: Iterable[Remark], now: str = "") -> Iterator[RenderableType]:
+    """Yield what was asked and answered, each under its author; what is not about call ``now`` was before its edit."""
     for number, item in enumerate(said):
         if number == 0:
             yield Text("Asked and answered (words of their authors, verified by nobody)", style="bold")
         who = f"{item.kind} by {neutralise(item.author)}{MEANS.get(item.means, '')}, {to_the_second(item.at)}"
+        who += ", before the edit" if now and item.proposal_id != now else ""
         yield Padding(Text(who, style="dim", overflow="fold"), _INDENT)
         yield Padding(Text(block(item.text), overflow="fold"), _DEEP)
 

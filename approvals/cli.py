@@ -19,7 +19,7 @@ from checkvalve.approvals.attention import note_shown
 from checkvalve.approvals.card import as_text, card
 from checkvalve.approvals.changed_lines import edit_lines, talk_lines
 from checkvalve.approvals.delegate_command import delegate_app
-from checkvalve.approvals.edits import edited, lineage
+from checkvalve.approvals.edits import edited, lineage, whole_talk
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.flood import MAX_MORE
 from checkvalve.approvals.glass_command import add_emergency, say_urgent
@@ -29,7 +29,6 @@ from checkvalve.approvals.people import folded
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.quorum_terminal import ask_reason_if_needed, say_outcome
 from checkvalve.approvals.records import Proposal, State
-from checkvalve.approvals.remarks import read_talk
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.report_command import add_report
 from checkvalve.approvals.reviewer_command import reviewer_app
@@ -52,6 +51,7 @@ from checkvalve.approvals.terminal import (
     prove,
     say_paused,
     say_spent,
+    say_unconfirmed,
     stop,
 )
 from checkvalve.filters.strictjson import JSON
@@ -118,6 +118,7 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Call
             print_all(found, queue.clock(), as_json=as_json, empty=where, verdicts=everything or observed)
             say_paused(queue, as_json=as_json)
             say_spent(queue, as_json=as_json)
+            say_unconfirmed(queue, as_json=as_json)
             say_urgent(queue, as_json=as_json)
 
     @app.command()
@@ -252,7 +253,7 @@ def _show(queue: Queue, proposal: Proposal, unpack: Callable[[JSON], str], *, fu
     grant = queue.grant(proposal.id)
     before, after = lineage(queue, proposal)
     around = [*edit_lines(before, after, edited(before, proposal) if before else ())]
-    around += talk_lines(read_talk(queue, proposal))
+    around += talk_lines(whole_talk(queue, proposal), proposal.id)
     asked = proposal.verdict_name == "review" and proposal.mode != OBSERVE
     console().print(
         card(

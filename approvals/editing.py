@@ -17,6 +17,7 @@ from typing import Final
 from checkvalve.approvals.card import leaves
 from checkvalve.approvals.decide import ArgumentReport, Decision
 from checkvalve.approvals.errors import QueueError
+from checkvalve.approvals.hand import HAND, TYPED
 from checkvalve.approvals.reasons import remedy_for
 from checkvalve.approvals.verdicts import Allow, Review
 from checkvalve.filters.errors import HostileInputError
@@ -24,10 +25,6 @@ from checkvalve.filters.strictjson import JSON, parse_strict
 
 EDITED: Final = "edited"
 """The rule by which an edited call waits for a person, and the code of the question that it replaces."""
-HAND: Final = "edit:"
-"""What the name of the source of a typed value begins with; the editor's account follows."""
-TYPED: Final = "typed"
-"""How a typed value matches its source: it is that source."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from checkvalve.approvals.errors import ConflictError, EditRefusedError
 from checkvalve.approvals.matching import match_digest
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.remarks import Remark, read_talk
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.review_tables import plans as plan_rows
 from checkvalve.approvals.reviewers import Reviewer
@@ -232,6 +233,22 @@ def lineage(queue: Queue, proposal: Proposal) -> tuple[Proposal | None, Proposal
         return (moves.load(connection, parent) if parent else None), following
 
 
+def whole_talk(queue: Queue, proposal: Proposal) -> list[Remark]:
+    """Return what was said about a call and about those that it is an edit of, oldest first.
+
+    Raises:
+        StoreCorruptError: a remark is there that nobody made.
+    """
+    said, found = list[Remark](), proposal
+    for _ in range(MAX_EDITS + 1):
+        said = [*read_talk(queue, found), *said]
+        with queue.store.read() as connection:
+            if not (parent := parent_of(connection, found.id)):
+                break
+            found = moves.load(connection, parent)
+    return said
+
+
 def edited(before: Proposal, after: Proposal) -> list[Change]:
     """Return what differs between a call and its edit."""
     return changes(before.args(), after.args())
@@ -239,5 +256,5 @@ def edited(before: Proposal, after: Proposal) -> list[Change]:
 
 __all__ = [
     "MAX_EDITS", "REFUSED", "Decide", "current", "edit", "edited", "first_of", "is_edit_of", "lineage", "parent_of",
-    "successor_of",
+    "successor_of", "whole_talk",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, moves, plans
+from checkvalve.approvals import audit, moves, plans, votes
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.deciding import require_responder
 from checkvalve.approvals.errors import ConflictError, QueueError
@@ -114,12 +114,14 @@ def put_off_by(queue: Queue, reviewer: Reviewer) -> dict[str, int]:
 
 
 def _in_view(connection: sa.Connection, proposal: Proposal, away: Iterable[str], *, single: bool) -> bool:
-    """Say whether somebody who may say yes to a question still has it in view."""
+    """Say whether somebody who may say yes to a question, and has not said anything yet, has it in view."""
     gone = set(away)
     question = plans.read(connection, proposal.id).question(proposal)
+    said = {vote.person for vote in votes.read(connection, proposal.id)}
     return any(
         Role.APPROVER in account.roles_for(question)
         and account.name not in gone
+        and account.person not in said
         and (single or not is_requester(proposal.requester, account))
         for account in accounts(connection)
     )

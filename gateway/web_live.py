@@ -15,8 +15,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from checkvalve.approvals import pages_data, votes
+from checkvalve.approvals.edits import whole_talk
 from checkvalve.approvals.errors import NotFoundError
-from checkvalve.approvals.remarks import read
 from checkvalve.gateway.web_desk import Desk, Stop, desk_of, session_of
 
 MAX_STREAMS: Final = 64
@@ -49,8 +49,9 @@ def _standing(desk: Desk, item: str = "") -> dict[str, Any]:
 
 def said_about(desk: Desk, item: str) -> int:
     """Return how many remarks and votes there are about a call."""
+    said = len(whole_talk(desk.queue, desk.queue.get(item)))
     with desk.queue.store.read() as connection:
-        return len(read(connection, item)) + len(votes.read(connection, item))
+        return said + len(votes.read(connection, item))
 
 
 @router.get("/events")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from checkvalve.approvals.content import HistoryItem
-from checkvalve.approvals.editing import HAND, TYPED
+from checkvalve.approvals.hand import HAND, TYPED
 from checkvalve.filters.fields import dotted, leaves, scalar_text, source_of
 from checkvalve.gateway.web_text import Shown, line, shown
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from checkvalve.approvals import remarks, snoozes
-from checkvalve.approvals.edits import lineage
+from checkvalve.approvals.edits import lineage, whole_talk
 from checkvalve.approvals.people import is_usable, same_person
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.responding import response_of
@@ -33,6 +33,7 @@ class RemarkView:
     author: Shown
     text: Shown
     at: int
+    earlier: bool  # about the call of which this one is an edit
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +60,15 @@ def talk_view(visit: Visit, proposal: Proposal) -> TalkView:
         StoreCorruptError: a remark or an edit is stored that nobody made.
     """
     queue = visit.desk.queue
-    said, (before, after) = remarks.read_talk(queue, proposal), lineage(queue, proposal)
+    said, (before, after) = whole_talk(queue, proposal), lineage(queue, proposal)
     pending, now = proposal.state is State.PENDING, queue.clock()
     with queue.store.read() as connection:
         mine = snoozes.put_off(connection, visit.reviewer.name, now) if pending else {}
         hidden = snoozes.hidden_from(connection, queue, visit.reviewer.name, now) if proposal.id in mine else {}
     other = before if before is not None else after
     return TalkView(
-        said=tuple(_remark(item) for item in said),
-        asked=any(item.kind == remarks.QUESTION for item in said),
+        said=tuple(_remark(item, proposal.id) for item in said),
+        asked=any(item.kind == remarks.QUESTION and item.proposal_id == proposal.id for item in said),
         edit_of="" if before is None else before.id,
         edited_by=line("" if before is None else before.decided_by.removeprefix("reviewer:")),
         edited_to="" if after is None else after.id,
@@ -80,8 +81,10 @@ def talk_view(visit: Visit, proposal: Proposal) -> TalkView:
     )
 
 
-def _remark(item: remarks.Remark) -> RemarkView:
-    return RemarkView(item.kind, item.means, line(item.author), shown(item.text), item.at)
+def _remark(item: remarks.Remark, now: str) -> RemarkView:
+    return RemarkView(
+        item.kind, item.means, line(item.author), shown(item.text), item.at, earlier=item.proposal_id != now
+    )
 
 
 def _changed(proposal: Proposal, other: Proposal | None, *, is_edit: bool) -> list[Change]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from checkvalve.approvals.editing import TYPED
+from checkvalve.approvals.hand import TYPED
 from checkvalve.approvals.queue import MIN_DIGEST
 from checkvalve.approvals.records import State
 from checkvalve.approvals.risk import Tier

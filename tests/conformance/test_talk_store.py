@@ -175,6 +175,14 @@ def test_nothing_is_put_off_past_its_own_time_or_into_the_past(offset: int, desk
         snoozes.wake(desk.queue, row.id, desk.reviewer)
 
 
+@pytest.mark.claim("C4")
+def test_who_has_said_yes_already_has_it_in_view_for_nobody_else(desk: Desk, ben: Reviewer) -> None:
+    row = edit(desk.queue, desk.propose().id, ben, desk.queue.list([State.PENDING])[0].digest, ARGS, by(REVIEW))
+    assert desk.queue.approve(row.id, ben, row.digest).state is State.PENDING
+    assert not snoozes.snooze(desk.queue, row.id, desk.reviewer, desk.clock() + HOUR)  # only ann can still decide it
+    assert hidden(desk, "ann") == set()
+
+
 def test_an_only_reviewer_puts_nothing_out_of_sight(desk: Desk) -> None:
     desk.queue.reviewers.disable("ben", by=desk.reviewer)
     row = desk.propose()

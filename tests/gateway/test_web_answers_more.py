@@ -167,3 +167,6 @@ def test_a_page_that_is_open_learns_of_an_answer(review: Review) -> None:
     assert (before["item"]["said"], after["item"]["said"]) == (0, 1)
     assert after["mark"] > before["mark"]
     assert after["item"]["version"] == before["item"]["version"]  # answers stay open
+    assert edit(review, row, **{"arg-2": "me@corp.example"}).status_code == 303
+    page = review.card(current(review.gateway.queue, row.id))
+    assert ("before the edit" in page, 'data-said="1"' in page) == (True, True)
