@@ -104,6 +104,14 @@ class StandingRules:
         with self._store.read() as connection:
             return read_all(connection, self._look(), self._tenant)
 
+    def waiting(self) -> int:
+        """Return how many rules wait for a second person."""
+        row = standing_rules.c
+        query = sa.select(sa.func.count()).select_from(standing_rules)
+        query = query.where(row.tenant == self._tenant, row.confirmed_by == "", row.ended_at.is_(None))
+        with self._store.read() as connection:
+            return int(connection.execute(query.where(row.expires_at > self._clock())).scalar_one())
+
     def find(self, prefix: str) -> StandingEntry:
         """Return the one rule whose id starts like this.
 

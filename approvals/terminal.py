@@ -140,3 +140,10 @@ def say_spent(queue: Queue, *, as_json: bool) -> None:
     for name, until in attention.spent(queue.store, names, queue.budget, queue.clock()).items():
         said = f"{name} has said yes {queue.budget} times within the hour; what waits is for others until "
         console(stderr=as_json).print(Text(neutralise(said + to_the_second(until)), style="bold"), soft_wrap=True)
+
+
+def say_unconfirmed(queue: Queue, *, as_json: bool) -> None:
+    """Say how many standing rules wait for a second person."""
+    if count := queue.standing_rules.waiting():
+        said = f"standing rules that wait for a second person: {count} (checkvalve approvals standing list)"
+        console(stderr=as_json).print(Text(said, style="bold"), soft_wrap=True)

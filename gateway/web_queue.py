@@ -48,6 +48,7 @@ def queue(visit: Looking, page: PageNumber = 0, done: str = "") -> Response:
         first_number=page * PAGE + 1,
         mark=pages_data.mark(store),
         urgent=urgent_view(visit),
+        unconfirmed=desk.queue.standing_rules.waiting() if page == 0 else 0,
         now=now,
         when=to_the_second,
         notice=done,

@@ -64,6 +64,7 @@ def test_a_rule_is_drafted_tried_made_confirmed_shown_and_revoked(terminal: Term
     assert (code, "1 of them let through" in out, "questions that it would have saved: 1" in out) == (0, True, True)
     code, out = terminal("standing", "make", asked.id, "--any", "body", who="ann")
     assert (code, "waiting" in out, "standing confirm" in out) == (0, True, True)
+    assert "standing rules that wait for a second person: 1" in terminal("list")[1]
     (row,) = terminal.json("list")
     code, out = terminal("standing", "confirm", row["id"][:8], who="ann")
     assert (code, "another person has to confirm it" in out) == (1, True)

@@ -84,6 +84,7 @@ def test_from_a_card_to_a_rule_that_a_second_person_confirms(world: World, page:
     made = page.make(asked, page.tried(asked, **{"how-0": "any", "how-1": "is"}))
     assert made.status_code == 303, made.text[:500]
     where = made.headers["location"].partition("?")[0]
+    assert "Standing rules that wait for a second person: 1" in page.get("/review")
     shown = page.get(where)
     assert f'action="{where}/confirm"' not in shown
     assert world.ask(to=PARTNER, body="x").state is State.PENDING
