@@ -175,10 +175,10 @@ def test_a_repeated_request_with_its_key_is_told_how_it_ended(desk: Desk) -> Non
 
 
 def test_an_expired_question_is_gone(tmp_path: Path) -> None:
-    with serving(tmp_path, decide_within=1) as api:
+    with serving(tmp_path) as api:
         desk = Desk(api)
-        row = desk.waiting()
-        time.sleep(1.1)
+        row, clock = desk.waiting(), api.gateway.queue.clock
+        api.gateway.queue.clock = lambda: clock() + 2 * 86_400_000_000  # two days later
         assert problem(desk.decide(row)) == (410, "expired")
 
 
