@@ -6,7 +6,7 @@ import json
 import os
 import pwd
 import shutil
-import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,23 +34,23 @@ IS_ROOT = os.geteuid() == 0
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder that other users can reach, with settings, a database of one reviewer, and nothing open."""
-    place = tmp_path / "etc"
-    place.mkdir(mode=0o755)
-    steps = [step for step in (tmp_path, *tmp_path.parents) if step.stat().st_uid == os.geteuid() and step != Path("/")]
-    before = {step: stat.S_IMODE(step.stat().st_mode) for step in steps}
-    for step in steps:
-        step.chmod(before[step] | 0o011)
-    (place / "manifest.yaml").write_text(MANIFEST)
-    settings(place)
-    queue = open_queue(loaded(place).settings)
-    with queue.store:
-        queue.reviewers.add("boss")
-    (place / "gate.db").chmod(0o600)
-    yield place
-    for step in reversed(steps):
-        step.chmod(before[step])
+def folder() -> Iterator[Path]:
+    """A folder that other users can reach, with settings, a database of one reviewer, and nothing open.
+
+    A test's usual folder will not do: pytest closes the way to it to everybody else.
+    """
+    with tempfile.TemporaryDirectory(prefix="checkvalve-doctor-") as name:
+        top = Path(name)
+        top.chmod(0o755)
+        place = top / "etc"
+        place.mkdir(mode=0o755)
+        (place / "manifest.yaml").write_text(MANIFEST)
+        settings(place)
+        queue = open_queue(loaded(place).settings)
+        with queue.store:
+            queue.reviewers.add("boss")
+        (place / "gate.db").chmod(0o600)
+        yield place
 
 
 def settings(place: Path, **values: Any) -> None:

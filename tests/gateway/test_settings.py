@@ -188,12 +188,12 @@ def test_on_a_server_the_places_of_runs_and_tokens_have_to_be_named() -> None:
         tokens_file(settings)
     named = Settings(
         database_url="postgresql+psycopg://db/gate",
-        checkpoint_url="postgresql+psycopg://u:secret@db/runs",
+        checkpoint_url="postgresql+psycopg://u:hunter2@db/runs",
         api_tokens=Path("/etc/tokens.json"),
     )
     assert checkpoint_place(named) == named.checkpoint_url
     assert tokens_file(named) == Path("/etc/tokens.json")
-    assert "secret" not in str(shown(named))
+    assert "hunter2" not in str(shown(named))
 
 
 @pytest.mark.parametrize(

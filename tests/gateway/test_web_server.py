@@ -89,7 +89,9 @@ def test_where_there_is_a_reviewer_no_link_is_printed(folder: Path) -> None:
     env = {"PATH": os.environ["PATH"], "HOME": str(folder)}
     process = subprocess.Popen(command(folder, "serve", "--review-only"), env=env, stderr=subprocess.PIPE, text=True)
     assert process.stderr
-    first = process.stderr.readline()
+    first = ""
+    while "serving the review pages" not in first and (line := process.stderr.readline()):
+        first += line
     process.send_signal(signal.SIGTERM)
     rest = process.communicate(timeout=30)[1]
     assert "serving the review pages" in first
