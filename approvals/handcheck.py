@@ -5,6 +5,7 @@ The part of ``tablecheck`` that is about who stands in, who broke the glass, and
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,7 +13,9 @@ import sqlalchemy as sa
 
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.handed import Told
+from checkvalve.approvals.records import State
 from checkvalve.approvals.review_tables import afterlooks, delegations, plans
+from checkvalve.approvals.tables import proposals
 
 Found = Iterator[tuple[str, str]]
 
@@ -61,13 +64,27 @@ def check_afterlooks(
 def check_rungs(
     connection: sa.Connection, told: Mapping[str, Told], *, only: str = "", erased: frozenset[str] = frozenset()
 ) -> Found:
-    """Yield what is wrong with the count of rungs: an edited one would silence the ladder, or repeat it."""
-    query = sa.select(plans.c.proposal_id, plans.c.step, plans.c.unreachable_at)
-    for row in connection.execute(query.where(plans.c.proposal_id == only) if only else query):
-        said = told.get(row.proposal_id)
+    """Yield what is wrong with how far a ladder is: an edited row would silence it, or repeat it."""
+    moment = (proposals.c.created_at, proposals.c.decide_by, proposals.c.state)
+    query = sa.select(plans, *moment).join(proposals, proposals.c.id == plans.c.proposal_id)
+    for row in connection.execute(query.where(plans.c.proposal_id == only) if only else query).mappings():
+        said = told.get(row["proposal_id"])
         wanted = (0, None) if said is None else (said.rungs, said.unreachable_at)
-        if row.proposal_id not in erased and (row.step, row.unreachable_at) != wanted:
-            yield "row_differs", f"the ladder of proposal {row.proposal_id} is not as far as its events say"
+        same = (row["step"], row["unreachable_at"]) == wanted and _is_next(row)
+        if row["proposal_id"] not in erased and not same:
+            yield "row_differs", f"the ladder of proposal {row['proposal_id']} is not as far as its events say"
+
+
+def _is_next(row: sa.RowMapping) -> bool:
+    """Say whether the next rung is due when the plan says; of a decided question, none is as good."""
+    try:
+        body = json.loads(row["body"])
+        parts = sorted([*body["remind"], *(step["after"] for step in body["escalate"])])
+        span = row["decide_by"] - row["created_at"]
+        due = row["created_at"] + int(span * parts[row["step"]]) if row["step"] < len(parts) else None
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError):
+        return False
+    return row["next_at"] == due or (row["next_at"] is None and row["state"] != State.PENDING.value)
 
 
 def _rows(connection: sa.Connection, column: sa.Column[Any], only: str) -> Iterator[sa.RowMapping]:
