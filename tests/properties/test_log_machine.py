@@ -178,7 +178,7 @@ class LongerLogMachine(LogMachine):
 
 
 LogMachine.TestCase.settings = settings(max_examples=6, stateful_step_count=15, deadline=None)
-LongerLogMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
+LongerLogMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 
 TestLog = LogMachine.TestCase
 TestLogLonger = pytest.mark.slow(LongerLogMachine.TestCase)
