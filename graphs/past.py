@@ -87,6 +87,7 @@ class _PastQueue(Queue):
         *,
         mode: Literal["enforce", "observe"] = "enforce",  # noqa: ARG002
         idempotency: Idempotency = Idempotency.NONE,  # noqa: ARG002
+        beside: Beside | None = None,  # noqa: ARG002
     ) -> Proposal:
         """Keep the decision."""
         self.decision = decision
