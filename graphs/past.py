@@ -18,6 +18,7 @@ from checkvalve.approvals.content import HistoryItem, SqlContentStore
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.errors import QueueError
+from checkvalve.approvals.intake import Beside
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.requests import ActionRequest
