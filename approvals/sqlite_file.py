@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import sqlite3
 import stat
 import time
@@ -28,7 +27,6 @@ _PRIVATE_FOLDER: Final = 0o700
 _OTHERS: Final = 0o077
 _WAL_TRIES: Final = 100  # switching to WAL ignores busy_timeout, so it is tried for up to five seconds
 _WAL_PAUSE: Final = 0.05
-_LOOK_AGAIN: Final = (0.001, 0.005)  # seconds; a durable write takes about 2 ms
 _NONE_YET: Final = "the first run of an agent makes it; if one ran, check `database_url` in the settings"
 _RESTORE: Final = "nothing was changed; restore a backup, or move the file away to start an empty one"
 
@@ -93,33 +91,8 @@ def _on_connect(connection: sqlite3.Connection, _entry: ConnectionPoolEntry) -> 
 
 
 def _on_begin(connection: sa.Connection) -> None:
-    if connection.get_execution_options().get("checkvalve_write", False):
-        _begin_write(connection)
-    else:
-        connection.exec_driver_sql("BEGIN")
-
-
-def _begin_write(connection: sa.Connection) -> None:
-    """Wait for the write lock by looking again in pauses that do not grow.
-
-    SQLite's own waiting looks less and less often, so whoever has waited longest is served last: with eight processes
-    that write some waited for seconds.
-    """
-    until = time.monotonic() + BUSY_TIMEOUT_MS / 1000
-    connection.exec_driver_sql("PRAGMA busy_timeout=0").close()
-    try:
-        while True:
-            try:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-            except sa.exc.OperationalError as error:
-                name = getattr(error.orig, "sqlite_errorname", "") or ""
-                if not name.startswith("SQLITE_BUSY") or time.monotonic() > until:
-                    raise
-                time.sleep(random.uniform(*_LOOK_AGAIN))  # noqa: S311  # so that two do not wait in step
-            else:
-                return
-    finally:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}").close()
+    writes = connection.get_execution_options().get("checkvalve_write", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def use_wal(path: Path) -> None:
