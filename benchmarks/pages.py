@@ -4,7 +4,7 @@
 process, and asks for each page over the loopback address, as a browser does that has nothing cached. It writes
 ``pages/results.json`` and ``pages/table.md`` beside this file and puts the table into ``docs/review-pages.md``.
 ``--write`` only writes the tables anew from the results, ``--check`` says whether they are up to date. Times are wall
-times of whole responses; the first card is queue and card in a row, with style sheet and script.
+times of whole responses; the first card is queue and card in a row, with style sheet and script, after a change.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import threading
 import time
 import urllib.parse
 import urllib.request
+from collections.abc import Callable
 from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
@@ -112,13 +113,20 @@ def measure() -> dict[str, Any]:
                 thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
                 thread.start()
                 try:
-                    return _asked(Browser(listener.getsockname()[1]), token)
+                    return _asked(Browser(listener.getsockname()[1]), token, lambda: change(gateway))
                 finally:
                     server.should_exit = True
                     thread.join(20)
 
 
-def _asked(browser: Browser, token: str) -> dict[str, Any]:
+def change(gateway: Gateway) -> None:
+    """Let one more call be recorded, so that no page may answer from what it knew before."""
+    session = gateway.session(f"change {time.monotonic_ns()}", "me@corp.example")
+    session.user_words("Read my mail", key="u")
+    session.propose(Call("read_mail", {}, "r@a", turn="a"))
+
+
+def _asked(browser: Browser, token: str, change: Callable[[], None]) -> dict[str, Any]:
     door = browser.get("/review/signin").decode()
     seal = re.search(r'name="seal" value="([^"]+)"', door)
     assert seal
@@ -133,8 +141,11 @@ def _asked(browser: Browser, token: str) -> dict[str, Any]:
         "changes": "/review/changes", "style sheet": "/review/static/review.css", "script": "/review/static/review.js",
     }  # fmt: skip
     rows = {name: _timed(browser, path) for name, path in pages.items()}
+    changed = _timed(browser, pages["queue"], change)
+    rows = {"queue": rows["queue"], "queue, after a change": changed, **rows}
     first = []
     for _ in range(TIMES):
+        change()
         start = time.perf_counter()
         for name in ("queue", "style sheet", "script", "card"):
             browser.get(pages[name])
@@ -147,9 +158,10 @@ def _asked(browser: Browser, token: str) -> dict[str, Any]:
     }
 
 
-def _timed(browser: Browser, path: str) -> dict[str, float]:
+def _timed(browser: Browser, path: str, before: Callable[[], None] = lambda: None) -> dict[str, float]:
     body, times = browser.get(path), []
     for _ in range(TIMES):
+        before()
         start = time.perf_counter()
         browser.get(path)
         times.append(time.perf_counter() - start)
