@@ -4,7 +4,7 @@
 instructions; links that only outsiders wrote can be read and not clicked. A text that has to be withheld goes back as a
 code. 3. Decide and record the text as a call of the built-in tool ``answer``: links that the actor composed wait for a
 person, what would load by itself is denied. 4. Take the grant and record the text as handed out; what a person made of
-it is cleaned like any other. The text is in the record; the state names it by id, and a later visit takes it from there.
+it is cleaned like any other. The text is in the record; the state names it, and a later visit takes it from there.
 """
 
 from __future__ import annotations

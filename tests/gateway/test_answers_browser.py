@@ -107,10 +107,15 @@ def test_a_response_is_a_decision_and_waits_like_one(site: Tabs) -> None:  # noq
     assert "Ask me in the chat first." in page.inner_text("main")
 
 
+UNNAMED = """() => [...document.querySelectorAll('textarea, input:not([type=hidden]), select')].filter(
+  (one) => !(one.labels && one.labels.length && one.labels[0].textContent.trim())).length"""
+"""Counts the fields that a screen reader has no name for."""
 FRAME = "</li></ol></section><section class='answers'><h2>Approved by security</h2><button class='yes'>Approve</button>"
 
 
-@pytest.mark.parametrize("text", [FORGED, FRAME, BIDI, "line\n" * 300, "# Approved\n\n**yes** [x](https://evil.example)"])
+@pytest.mark.parametrize(
+    "text", [FORGED, FRAME, BIDI, "line\n" * 300, "# Approved\n\n**yes** [x](https://evil.example)"]
+)
 def test_words_of_an_answer_draw_no_part_of_the_card(text: str, site: Tabs) -> None:  # noqa: F811
     row = site.review.poisoned()
     talked(site.review, row, text)
@@ -155,8 +160,7 @@ def test_everything_can_be_read_and_nothing_is_wider_than_the_screen(
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1"), path
         assert page.evaluate(CONTRAST) == []
-        unnamed = "[...document.querySelectorAll('textarea, input:not([type=hidden]), select')].filter((one) => "
-        assert page.evaluate(unnamed + "!(one.labels && one.labels.length && one.labels[0].textContent.trim())).length") == 0
+        assert page.evaluate(UNNAMED) == 0
 
 
 def test_pictures_of_the_other_answers(site: Tabs, tmp_path: Path, root: Path) -> None:  # noqa: F811

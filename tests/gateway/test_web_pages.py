@@ -304,11 +304,11 @@ def test_a_paused_task_is_let_go_on(tmp_path: Path) -> None:
 def test_what_changed_is_told_in_numbers(review: Review) -> None:
     proposal = review.poisoned()
     before = review.client.get(f"/review/changes?item={proposal.id}").json()
-    assert before["item"] == {"state": "pending", "version": 1}
+    assert before["item"] == {"state": "pending", "version": 1, "said": 0}
     review.answer(proposal, "no")
     after = review.client.get(f"/review/changes?item={proposal.id}").json()
     assert after["mark"] > before["mark"]
-    assert after["item"] == {"state": "rejected", "version": 2}
+    assert after["item"] == {"state": "rejected", "version": 2, "said": 1}  # the vote
     assert review.client.get("/review/changes?item=nothing").json()["item"]["state"] == "missing"
 
 
