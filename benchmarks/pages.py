@@ -10,6 +10,7 @@ times of whole responses; the first card is queue and card in a row, with style 
 import argparse
 import gzip
 import json
+import os
 import platform
 import re
 import socket
@@ -153,6 +154,8 @@ def _asked(browser: Browser, token: str, change: Callable[[], None]) -> dict[str
     return {
         "open": OPEN,
         "python": platform.python_version(),
+        "load": round(os.getloadavg()[0], 1),
+        "cores": os.cpu_count(),
         "pages": rows,
         "first_card_ms": {"median": _ms(first, 0.5), "slowest": _ms(first, 1.0)},
     }
@@ -185,6 +188,9 @@ def table(results: dict[str, Any]) -> str:
         f"With {results['open']:,} open questions the first card stands {first['median']} ms after the queue was",
     ]
     lines += [f"asked for (slowest of {TIMES}: {first['slowest']} ms), queue, style sheet and script included."]
+    lines += [
+        f"The load of the machine was {results['load']} on {results['cores']} cores: compare with the style sheet."
+    ]
     return "\n".join(lines)
 
 
