@@ -33,7 +33,7 @@ SHORT_ID: Final = 8
 _INDENT: Final = (0, 0, 0, 4)  # of what belongs to the line above
 _TRUST_STYLE: Final = {"untrusted": "bold red", "verified": "yellow", "authoritative": "green"}
 _LOUD: Final = "bold white on red"
-_STYLES: Final = {"digest": "bold", "still needed": "bold", "warning": _LOUD}
+_STYLES: Final = {"digest": "bold", "missing": "bold", "warning": _LOUD}
 
 
 def safe(value: object, style: str = "") -> Text:

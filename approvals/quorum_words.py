@@ -20,7 +20,7 @@ def quorum_rows(standing: Standing, *, pending: bool) -> list[tuple[str, str]]:
     plan, tally = standing.plan, standing.tally
     rows = [("takes", taken(plan)), *((f"said {'yes' if vote.yes else 'no'}", said(vote)) for vote in standing.votes)]
     if pending:
-        rows.append(("still needed", tally.in_words()))
+        rows.append(("missing", tally.in_words()))
     if pending and not standing.reachable:
         rows.append(("warning", NOBODY))
     if plan.edited_by:

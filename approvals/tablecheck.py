@@ -213,9 +213,9 @@ def _check_uses(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
     told = {key: value for said in seen.values() if said.mandate is None for key, value in said.used.items()}
     found = {}
     for row in _rows(connection, uses.c.proposal_id, ""):
-        if row["kind"] == "mandate" and row["item"] in seen:
-            continue  # compared with its mandate
         rule = seen.get(row["item"], _NOBODY)
+        if row["kind"] == "mandate" and (rule.mandate is not None or rule.erased):
+            continue  # compared with its mandate
         if row["kind"] == "standing" and (rule.standing.row is not None or rule.erased):
             continue  # compared with its standing rule
         key = (row["item"], row["proposal_id"])
