@@ -1,8 +1,8 @@
 """Hosts that the deployer trusts with the addresses of a read: visiting one needs no word of the user.
 
 Guarantees: pure; only a read counts, only a host that the manifest lists by its exact name, and only a plain address:
-no query, fragment, credentials, port or encoding, nothing but https, and a short path. What a model chooses freely there is the path, and
-the host of the deployer's choice is the only one that sees it.
+https, no query, fragment, credentials, port or encoding, and a short path. What a model chooses freely there is the
+path, and the host of the deployer's choice is the only one that sees it.
 """
 
 from __future__ import annotations

@@ -280,22 +280,6 @@ def differing(found: Sequence[dict[str, str]]) -> list[str]:
 
 
 __all__ = [
-    "MAX_BATCH",
-    "PAGE",
-    "Equals",
-    "Load",
-    "differing",
-    "earlier",
-    "effect_of",
-    "equal_to",
-    "equals",
-    "history",
-    "load",
-    "log_of",
-    "mark",
-    "newest_events",
-    "of_thread",
-    "tier",
-    "unknown",
-    "waiting",
-]
+    "MAX_BATCH", "PAGE", "Equals", "Load", "differing", "earlier", "effect_of", "equal_to", "equals", "history",
+    "load", "log_of", "mark", "newest_events", "of_thread", "tier", "unknown", "waiting",
+]  # fmt: skip

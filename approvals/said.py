@@ -9,8 +9,8 @@ from typing import Any, Final
 from checkvalve.approvals.accounts_said import KINDS, AccountSaid
 from checkvalve.approvals.handed import HANDED, Told
 from checkvalve.approvals.quorum_said import QUORUM_KINDS, QuorumTold
-from checkvalve.approvals.talked import TALK, Talk
 from checkvalve.approvals.standing_check import STANDING, StandingTold
+from checkvalve.approvals.talked import TALK, Talk
 from checkvalve.approvals.undo_check import UNDO_KINDS, UndoTold
 
 ENDORSEMENT: Final = ("thread", "value_digest", "source", "role", "tool", "kind")
@@ -87,15 +87,21 @@ class Seen:
             self._note_endorsement(kind, body, at)
         elif kind.startswith("mandate."):
             self._note_mandate(kind, body, at)
-        elif kind == "reviewer.added":
-            self.reviewers[str(body.get("reviewer"))] = (str(body.get("credential")), str(body.get("by")), at)
-        elif kind == "reviewer.token":
-            _, by, added = self.reviewers.get(str(body.get("reviewer")), ("", "", 0))
-            self.reviewers[str(body.get("reviewer"))] = (str(body.get("credential")), by, added)
-        elif kind == "reviewer.disabled":
-            self.disabled[str(body.get("reviewer"))] = at
+        elif kind.startswith("reviewer."):
+            self._note_reviewer(kind, body, at)
         else:
             self._note_call(kind, body, at)
+
+    def _note_reviewer(self, kind: str, body: Mapping[str, Any], at: int) -> None:
+        """Take in what is about an account."""
+        name = str(body.get("reviewer"))
+        if kind == "reviewer.added":
+            self.reviewers[name] = (str(body.get("credential")), str(body.get("by")), at)
+        elif kind == "reviewer.token":
+            _, by, added = self.reviewers.get(name, ("", "", 0))
+            self.reviewers[name] = (str(body.get("credential")), by, added)
+        elif kind == "reviewer.disabled":
+            self.disabled[name] = at
 
     def _note_call(self, kind: str, body: Mapping[str, Any], at: int) -> None:
         """Take in what is about a call, its permit, its attempt or its erasure."""

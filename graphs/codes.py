@@ -52,7 +52,7 @@ REMEDIES: Final = {
     "confirmed_done": "a person confirmed that the call took effect; its result was not kept",
     "confirmed_not_done": "a person confirmed that the call did not take effect",
     "result_not_kept": "the call succeeded and its result could not be kept; do not make it again",
-    "rejected": "a person refused this call; do not propose it again, or seek its effect another way, unless the user asks",
+    "rejected": "a person refused this call; unless the user asks, do not propose it again, or its effect otherwise",
     "responded": "a person answered instead of letting this call run; the answer is given by reference",
     "edited": "a person changed these arguments before the call ran; work with the changed call",
     "expired": "nobody decided this call in time; tell the user, and ask again only if the user wants it",

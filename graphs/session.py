@@ -187,7 +187,6 @@ class GuardSession:
 
     def revalidation(self, call: Call) -> Callable[[], Verdict]:
         """Return the check to run right before the effect: the same decision, over what is known then."""
-
         return lambda: self.decision(call).verdict
 
     def decision(self, call: Call) -> Decision:

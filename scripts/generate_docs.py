@@ -159,6 +159,7 @@ def settings_table() -> str:
 def manifest_tables() -> str:
     """Return the tables of everything that a manifest may say."""
     from checkvalve.approvals import commandspec as commands  # noqa: PLC0415
+    from checkvalve.approvals import limits  # noqa: PLC0415
     from checkvalve.approvals import toolspec as spec  # noqa: PLC0415
     from checkvalve.approvals import undospec as undo  # noqa: PLC0415
 
@@ -169,7 +170,7 @@ def manifest_tables() -> str:
         ("A tool", spec.ToolSpec),
         ("An argument (`args`)", spec.ArgumentSpec),
         ("A result field (`result`)", spec.ResultField),
-        ("`limits`", spec.Limits),
+        ("`limits`", limits.Limits),
         ("Undoing (`undo_with`)", undo.UndoSpec),
         ("A value of it (`args`)", undo.UndoValue),
         ("What is read before (`before`)", undo.BeforeSpec),

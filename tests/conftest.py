@@ -22,7 +22,7 @@ from tests.databases import KINDS, Databases, Server, programs, running_server
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 OPTIONAL = ("shared/", "the kernel forbids")
-"""A skip whose reason has one of these is fine anywhere: material that lies beside the repository, rights of a machine."""
+"""A skip whose reason has one of these is fine anywhere: material beside the repository, rights of a machine."""
 
 NEEDS = {  # marker: what to find (a command, "import X", or the server), and the line that brings it
     "agentdojo": ("import agentdojo", "pip install -e '.[agentdojo]'"),

@@ -84,8 +84,8 @@ CLAIMS: Final = (
         "untrusted; a missing label means untrusted and private.",
         "docs/concepts.md, docs/policy.md, docs/mandates.md, docs/standing-rules.md",
         Status.HELD,
-        "a mandate that the user gave ahead of time for a source counts as the user's word, within its limits; a standing "
-        "rule counts as the endorsement of the call that it was made of, and of exactly the values it names",
+        "a mandate that the user gave ahead of time for a source counts as the user's word, within its limits; a "
+        "standing rule counts as the endorsement of the call that it was made of, and of exactly the values it names",
         {**_GUARDED, "terminal": "yes", "review": "yes", "decide": "yes", **_PIPELINE},
     ),
     Claim(

@@ -55,7 +55,9 @@ def asked(chunk: str, entities: Iterable[str]) -> Sequence[RecognizerResult]:
     from presidio_analyzer import EntityRecognizer  # noqa: PLC0415
 
     known = recognisers()
-    found = [result for entity in entities for one in known[entity] for result in one.analyze(chunk, [entity], _NOTHING)]
+    found = [
+        result for entity in entities for one in known[entity] for result in one.analyze(chunk, [entity], _NOTHING)
+    ]
     return EntityRecognizer.remove_duplicates(found) if len(found) > 1 else found
 
 

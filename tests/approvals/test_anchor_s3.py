@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from checkvalve.approvals import logplace
 from checkvalve.approvals.anchor_s3 import S3Anchor, parse_s3
 from checkvalve.approvals.anchors import parse_anchor
 from checkvalve.approvals.errors import LogError, LogTamperedError
@@ -209,4 +208,3 @@ def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"anchors-s3"):
         parse_s3("evidence/log 30d")
-    assert logplace.S3Anchor is S3Anchor

@@ -78,6 +78,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, P
 
     if (openssl := shutil.which("openssl")) is None:
         pytest.skip("OpenSSL's program is not installed")
+    program: str = openssl
     folder = tmp_path_factory.mktemp("tsa")
     certificates(folder)
 
@@ -85,7 +86,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, P
         def do_POST(self) -> None:
             query, reply = folder / "query", folder / "reply"
             query.write_bytes(self.rfile.read(int(self.headers["Content-Length"])))
-            command = [openssl, "ts", "-reply", "-config", "tsa.cnf", "-queryfile", "query", "-out", "reply"]
+            command: list[str] = [program, "ts", "-reply", "-config", "tsa.cnf", "-queryfile", "query", "-out", "reply"]
             subprocess.run(command, cwd=folder, check=True, capture_output=True)
             self.send_response(200)
             self.end_headers()

@@ -163,7 +163,7 @@ def test_a_rewritten_chain_is_found_by_a_saved_head(original: Path, tmp_path: Pa
         "UPDATE endorsements SET source = 'user'",
         PLANT,
         "INSERT INTO reviewers SELECT 'mallory', '01234567', token_hash, '', 1, NULL, '', '' FROM reviewers LIMIT 1",
-        "UPDATE reviewers SET roles = '{\"roles\":[\"breaker\"],\"scope\":{}}' WHERE name = 'ann'",
+        'UPDATE reviewers SET roles = \'{"roles":["breaker"],"scope":{}}\' WHERE name = \'ann\'',
         "UPDATE reviewers SET person = 'ben' WHERE name = 'ann'",
         "UPDATE plans SET body = replace(body, '\"approver\":1', '\"approver\":2')",
         "UPDATE plans SET tier = 'low'",

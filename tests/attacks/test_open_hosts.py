@@ -63,7 +63,7 @@ def test_twin_a_plain_address_at_an_open_host(url: str) -> None:
         "https://sub.docs.example/spec",
         "https://docs.example/" + "a" * MAX_PATH,
         "https://docs.example/spec\nX: y",
-        "https://docs.examplе/spec",  # noqa: RUF001  # a Cyrillic letter
+        "https://docs.examplе/spec",  # a Cyrillic letter
         "ftp://docs.example/spec",
         "http://docs.example/spec",
         "//docs.example/spec",

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -85,7 +86,7 @@ def test_an_undoing_is_not_edited_and_makes_no_standing_rule(office: Office) -> 
     done = office.act("create_note", title="a", text="b").proposal.id
     undo = office.undoing.ask(done, "carl")
     with pytest.raises(EditRefusedError, match="is fixed since then"):
-        edits.edit(office.queue, undo.id, office.person(), undo.digest, {"id": "n1"}, lambda *_: None)  # type: ignore[arg-type, return-value]
+        edits.edit(office.queue, undo.id, office.person(), undo.digest, {"id": "n1"}, lambda *_: None)  # type: ignore[arg-type]
     office.approve(undo)
     ran = office.undoing.run(undo.id, office.tools()).proposal
     with pytest.raises(StandingRuleError, match="or undid an effect"):
@@ -113,13 +114,14 @@ def test_settings_and_code_are_never_undone_by_a_kept_call() -> None:
 def test_a_tool_server_that_lies_about_the_id_is_shown_to_the_person(office: Office) -> None:
     """The result of the effect names another record; the value is kept, and shown as what it is: a result's."""
     tools = {tool.name: tool for tool in office.tools()}
-    tools["create_note"].func = lambda title, text: {"id": "n1"}  # type: ignore[attr-defined]  # a StructuredTool
+    cast(Any, tools["create_note"]).func = lambda title, text: {"id": "n1"}
     office.tools = lambda *_: list(tools.values())  # type: ignore[method-assign]
     done = office.act("create_note", title="a", text="b").proposal.id
     undo = office.undoing.ask(done, "carl")
-    (report,) = undo.decision["arguments"]  # type: ignore[misc]
-    (found,) = report["origins"]  # type: ignore[index, misc, call-overload]
-    assert ".result#id" in found["source"]  # type: ignore[index, operator]
+    arguments: Any = undo.decision["arguments"]
+    (report,) = arguments
+    (found,) = report["origins"]
+    assert ".result#id" in found["source"]
     assert undo.state is State.PENDING
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -145,14 +146,19 @@ def test_the_reason_of_a_hand_over_is_erased_once_it_is_over(office: Office) -> 
 @pytest.mark.claim("C5")
 def test_a_call_that_a_standing_rule_was_made_from_is_erased_after_the_rule(store: Store, office: Office) -> None:
     done = office.act("create_note", title="a", text="canarytext").proposal
-    values = {"id": "r" * 36, "tenant": "", "body": '{"tool":"canaryargument"}', "proposal_id": done.id}
+    values: dict[str, Any] = {"id": "r" * 36, "tenant": "", "body": '{"tool":"canaryargument"}', "proposal_id": done.id}
     values |= {"made_by": "ann", "confirmed_by": "", "confirmed_at": None, "version": 1, "ended_by": ""}
-    times = {"made_at": office.clock(), "expires_at": office.clock() + 1_000_000, "ended_at": None}
+    times: dict[str, Any] = {"made_at": office.clock(), "expires_at": office.clock() + 1_000_000, "ended_at": None}
     from checkvalve.approvals import audit
     from checkvalve.approvals.canonical import digest_bytes
     from checkvalve.approvals.clock import rfc3339
 
-    told = {"tenant": "", "proposal_id": done.id, "made_by": "ann", "expires_at": rfc3339(times["expires_at"])}
+    told: dict[str, Any] = {
+        "tenant": "",
+        "proposal_id": done.id,
+        "made_by": "ann",
+        "expires_at": rfc3339(times["expires_at"]),
+    }
     told |= {"rule_digest": digest_bytes(values["body"].encode()), "version": 1}
     with store.write() as connection:
         connection.execute(sa.insert(standing_rules).values(**values, **times))

@@ -71,9 +71,7 @@ def test_an_agent_that_waits_gets_the_result_of_the_edited_call_and_is_told(
     assert verify(gateway.store).ok
 
 
-def test_an_awaited_agent_is_told_as_well(
-    place: World, gateway: Gateway, people: tuple[Reviewer, Reviewer]
-) -> None:
+def test_an_awaited_agent_is_told_as_well(place: World, gateway: Gateway, people: tuple[Reviewer, Reviewer]) -> None:
     agent = place.agent(gateway, SCRIPT, checkpointer=InMemorySaver())
     asyncio.run(agent.ainvoke({"messages": [ASK]}, GRAPH, durability="sync"))
     new = changed(gateway, waiting(gateway), people[0])

@@ -1,4 +1,4 @@
-"""The record that a call changes is read before the call is decided, where nobody has read it: once, through the gate."""
+"""The record that a call changes is read before the call is decided, where nobody has read it: once, by the gate."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Bank:
             return json.dumps(ORDERS)
 
         @tool
-        def change_order(id: int, amount: float, account: str = "") -> str:  # noqa: A002  # the bank's word
+        def change_order(id: int, amount: float, account: str = "") -> str:  # the bank's word
             """Change an order."""
             self.effects.append(f"changed {id} to {amount} {account}".strip())
             return "ok"

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from fastapi.testclient import TestClient
@@ -56,7 +56,7 @@ def gateway(tmp_path: Path) -> Iterator[Gateway]:
 
 @pytest.fixture
 def office(gateway: Gateway, tmp_path: Path) -> Office:
-    return Office(gateway.store, tmp_path, clock=system_clock)
+    return Office(gateway.store, tmp_path, clock=cast(Any, system_clock))
 
 
 def agent(gateway: Gateway, tools: list[BaseTool], *turns: Any) -> Any:
@@ -129,7 +129,7 @@ def test_the_pages_show_what_would_undo_a_call_and_ask_for_it_once(
         assert "Undone by calling" in page
         fields = hidden(page, f"/review/items/{done.id}/undo")
         late = desk.sessions.clock() + 2_000_000 if desk.sessions.clock() > 1e12 else desk.sessions.clock() + 2
-        desk.sessions.clock = lambda: late  # type: ignore[method-assign]
+        desk.sessions.clock = lambda: late
         sent = client.post(f"/review/items/{done.id}/undo", data=fields)
         assert sent.status_code == 303, sent.text[:500]
         undo = client.get(sent.headers["location"]).text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -67,7 +68,7 @@ def test_whatever_breaks_beside_an_effect_does_not_reach_it(office: Office, monk
 def test_a_tool_that_breaks_while_it_reads_holds_nothing_up(office: Office) -> None:
     office.notebook.write({"n1": {"title": "List", "text": "milk"}}, "begin")
     tools = {tool.name: tool for tool in office.tools()}
-    tools["get_note"].func = lambda id: 1 / 0  # type: ignore[attr-defined]  # a StructuredTool
+    cast(Any, tools["get_note"]).func = lambda id: 1 / 0
     office.tools = lambda *_: list(tools.values())  # type: ignore[method-assign]
     done = office.act("update_note", id="n1", text="eggs")
     assert done.state is State.SUCCEEDED
@@ -79,11 +80,12 @@ def test_no_value_of_an_undoing_is_the_users(office: Office) -> None:
     done = office.act("update_note", id="n1", text="eggs", task="please update note n1, set it to eggs").proposal
     assert done.verdict_name == "allow", "the user named all of it"
     undo = office.undoing.ask(done.id, "carl", office.tools())
-    reports = {item["path"]: item for item in undo.decision["arguments"]}  # type: ignore[index, union-attr]
+    arguments: Any = undo.decision["arguments"]
+    reports = {item["path"]: item for item in arguments}
     for path, kind in (("id", "argument"), ("text", "before")):
-        (found,) = reports[path]["origins"]  # type: ignore[index, misc]
-        assert found["trust"] == "untrusted"  # type: ignore[index]
-        assert f".{kind}#" in found["source"]  # type: ignore[index, operator]
+        (found,) = reports[path]["origins"]
+        assert found["trust"] == "untrusted"
+        assert f".{kind}#" in found["source"]
     assert undo.verdict_name == "review"
 
 
