@@ -91,8 +91,10 @@ def blocks(language: str) -> list[tuple[str, str]]:
 def test_manifests_in_the_documentation_load() -> None:
     from checkvalve.approvals.manifest import parse_manifest
 
-    assert blocks("yaml")
-    for name, block in blocks("yaml"):
+    rules = "everywhere:"  # a page on who has to say yes shows another kind of file
+    manifests = [(name, block) for name, block in blocks("yaml") if rules not in block]
+    assert manifests
+    for name, block in manifests:
         assert parse_manifest(block, name).tools
 
 
