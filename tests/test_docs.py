@@ -90,12 +90,15 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 def test_manifests_in_the_documentation_load() -> None:
     from checkvalve.approvals.manifest import parse_manifest
+    from checkvalve.approvals.review_rules import parse_review_rules
 
     rules = "everywhere:"  # a page on who has to say yes shows another kind of file
     manifests = [(name, block) for name, block in blocks("yaml") if rules not in block]
     assert manifests
     for name, block in manifests:
         assert parse_manifest(block, name).tools
+    for name, block in blocks("yaml"):
+        assert (name, block) in manifests or parse_review_rules(block, name)
 
 
 def test_settings_in_the_documentation_are_settings() -> None:
