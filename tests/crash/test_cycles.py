@@ -221,7 +221,7 @@ def test_replicas_that_are_killed_at_any_moment_do_nothing_twice_and_lose_nothin
     found = fleet(databases, nursery, tmp_path, witness)
     found.torture(25)
     ends = found.check()
-    assert ends[State.SUCCEEDED], "nothing went through: it was no test"
+    assert ends[State.SUCCEEDED] + ends[State.UNKNOWN], "nothing was executed: it was no test"
 
 
 @pytest.mark.postgres
@@ -244,7 +244,7 @@ def test_a_server_that_crashes_and_starts_again_under_them_loses_nothing(
         ends = found.check()
     finally:
         databases.remove()
-    assert ends[State.SUCCEEDED], "nothing went through: it was no test"
+    assert ends[State.SUCCEEDED] + ends[State.UNKNOWN], "nothing was executed: it was no test"
 
 
 @pytest.mark.slow
