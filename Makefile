@@ -7,19 +7,23 @@ PY := $(VENV)/bin/python
 # The current folder must not make bare names such as `filters` importable.
 export PYTHONSAFEPATH := 1
 
-# `make test ALL=1` adds the slow tests and the tests over AgentDojo; `make test-all` is the same.
+# `make test ALL=1` adds the slow tests and those over AgentDojo, as CI runs them; `make test-all` also the nightly ones.
 ifdef ALL
 TEST_EXTRAS := test agentdojo classifier localmodel names
+ifdef NIGHTLY
 SELECT :=
 else
+SELECT := -m "not nightly"
+endif
+else
 TEST_EXTRAS := test
-SELECT := -m "not slow and not agentdojo and not localmodel"
+SELECT := -m "not slow and not nightly and not agentdojo and not localmodel"
 endif
 
 help:
 	@echo "make demo       a poisoned mailbox, without and with Checkvalve"
 	@echo "make test       the tests"
-	@echo "make test-all   the tests, with the slow ones and those over AgentDojo"
+	@echo "make test-all   the tests, with the slow and the nightly ones and those over AgentDojo"
 	@echo "make agentdojo  the whole AgentDojo table with a hijacked model"
 	@echo "make check      format, style, import contracts, types, generated pages, tests with coverage"
 	@echo "make docs       write the generated pages"
@@ -36,7 +40,7 @@ test:
 	@$(PY) -m pytest -n auto --dist loadfile $(SELECT) $(ARGS)
 
 test-all:
-	@$(MAKE) --no-print-directory test ALL=1
+	@$(MAKE) --no-print-directory test ALL=1 NIGHTLY=1
 
 agentdojo:
 	@scripts/setup langchain agentdojo

@@ -111,7 +111,7 @@ def test_some_bits_of_two_hundred_events_count(data: bytes) -> None:
     assert not missed(data, random.Random(seed).sample(range(len(data) * 8), 150))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_bit_of_two_hundred_events_counts(data: bytes) -> None:
     assert not missed(data, range(len(data) * 8))
 
@@ -169,7 +169,7 @@ def test_some_places_of_two_hundred_events_count(data: bytes, whole: list[Event]
     everywhere([0, 1, 99, 100, 198, 199], data, whole)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_place_of_two_hundred_events_counts(data: bytes, whole: list[Event]) -> None:
     everywhere(range(EVENTS), data, whole)
 
@@ -203,7 +203,7 @@ def test_some_columns_of_the_stored_log_count(log: Desk) -> None:
     columns(log, [1, 100, 200], 3)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_column_of_the_stored_log_counts(log: Desk) -> None:
     columns(log, range(1, EVENTS + 1), 4)
 

@@ -247,7 +247,7 @@ def test_a_server_that_crashes_and_starts_again_under_them_loses_nothing(
     assert ends[State.SUCCEEDED] + ends[State.UNKNOWN], "nothing was executed: it was no test"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.claim("C4", "C5")
 def test_a_thousand_kills(databases: Databases, nursery: Nursery, tmp_path: Path, witness: Witness) -> None:
     found = fleet(databases, nursery, tmp_path, witness)
@@ -298,7 +298,7 @@ def test_eight_processes_race_for_forty_approvals(
     race(fleet(databases, nursery, tmp_path, witness), 8, 40)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.claim("C4")
 def test_fifty_processes_race_for_two_hundred_approvals(
     databases: Databases, nursery: Nursery, tmp_path: Path, witness: Witness

@@ -221,7 +221,7 @@ def test_some_system_calls_that_fail_cost_no_promise(bench: Bench, tmp_path: Pat
     torture(bench, tmp_path, wanted, total)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.strace
 @pytest.mark.claim("C4", "C5", "C9")
 @pytest.mark.parametrize("call", CALLS)

@@ -181,4 +181,4 @@ LogMachine.TestCase.settings = settings(max_examples=6, stateful_step_count=15, 
 LongerLogMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 
 TestLog = LogMachine.TestCase
-TestLogLonger = pytest.mark.slow(LongerLogMachine.TestCase)
+TestLogLonger = pytest.mark.nightly(LongerLogMachine.TestCase)

@@ -1,7 +1,7 @@
 """Measure the review queue: create, decide, claim and complete, with 1, 8 and 32 clients, on SQLite and PostgreSQL.
 
-``python benchmarks/queue.py`` starts a PostgreSQL server that syncs its disk, where one is installed, and writes
-``queue/results.json`` and ``queue/table.md`` beside this file, and the table into ``docs/measuring.md``. ``--write``
+``python benchmarks/approvals_queue.py`` starts a PostgreSQL server that syncs its disk, where one is installed, and
+writes ``approvals_queue/results.json`` and ``table.md`` beside it, and the table into ``docs/measuring.md``. ``--write``
 only writes the tables anew from the results, ``--check`` says whether they are up to date, ``--items N`` is a short
 look that writes nothing.
 
@@ -40,7 +40,7 @@ from checkvalve.approvals.tables import metadata  # noqa: E402
 from tests.approvals.made import REVIEW, decided, people  # noqa: E402
 from tests.databases import running_server  # noqa: E402
 
-FOLDER, PAGE = HERE / "queue", HERE.parent / "docs" / "measuring.md"
+FOLDER, PAGE = HERE / "approvals_queue", HERE.parent / "docs" / "measuring.md"
 START, END = "<!-- queue table -->", "<!-- /queue table -->"
 CLIENTS = (1, 8, 32)
 ITEMS = 192  # of each kind of work and number of clients
