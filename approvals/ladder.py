@@ -19,10 +19,11 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import audit, deciding, delegations, moves, plans, reach, stuck, votes
 from checkvalve.approvals.errors import StoreCorruptError
+from checkvalve.approvals.overdue import close_overdue, readable
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.queue import Queue
-from checkvalve.approvals.records import Proposal, State, from_row
+from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.review_tables import plans as plan_rows
 from checkvalve.approvals.roles import Account, accounts
 from checkvalve.approvals.rungs import Rung, Staff, next_at, rungs, who_should_look
@@ -82,28 +83,13 @@ class Ladder:
         return look
 
     def _close(self, look: Look) -> None:
-        """Do step 1; where one record is damaged, close the others one by one."""
-        try:
-            look.closed = self._queue.sweep()
-        except StoreCorruptError:
-            for name in self._overdue(self._queue.clock()):
-                try:
-                    look.closed += self._queue.get(name).state in {State.EXPIRED, State.LAPSED}
-                except StoreCorruptError:
-                    look.damaged.append(name)
+        """Do step 1; what cannot be read is left alone and named."""
+        closed = close_overdue(self._queue.store, self._queue.clock)
+        look.closed, look.damaged = closed.count, [*closed.damaged]
         try:
             self._queue.standing_rules.sweep()
         except StoreCorruptError:
             look.damaged.append(A_RULE)
-
-    def _overdue(self, now: int) -> list[str]:
-        row = proposals.c
-        late = sa.or_(
-            sa.and_(_OPEN, row.decide_by <= now),
-            sa.and_(row.state == State.APPROVED.value, row.execute_by <= now),
-        )
-        with self._queue.store.read() as connection:
-            return list(connection.execute(sa.select(row.id).where(late)).scalars())
 
     def _due(self, now: int) -> list[str]:
         """Return open questions with a rung that is due, and take decided ones off the ladder."""
@@ -252,16 +238,8 @@ def _questions(connection: sa.Connection, wanted: Sequence[str] | None) -> Itera
     for at in range(0, len(names), BATCH):
         query = sa.select(proposals).where(proposals.c.id.in_(names[at : at + BATCH]), _OPEN)
         query = query.join(plan_rows, proposals.c.id == _row.proposal_id)
-        found = (_readable(row) for row in connection.execute(query).mappings().all())
+        found = (readable(row) for row in connection.execute(query).mappings().all())
         yield [proposal for proposal in found if proposal is not None]
-
-
-def _readable(row: sa.RowMapping) -> Proposal | None:
-    """Return a question; None where it is damaged, which must not keep the others from being counted."""
-    try:
-        return from_row(row)
-    except StoreCorruptError:
-        return None
 
 
 def _plans(connection: sa.Connection, names: Sequence[str]) -> dict[str, Plan]:

@@ -21,7 +21,8 @@ from checkvalve.approvals.granting import Granting
 from checkvalve.approvals.intake import Beside, Intake
 from checkvalve.approvals.mandate_store import Mandates
 from checkvalve.approvals.matching import MIN_DIGEST, match_digest
-from checkvalve.approvals.records import Proposal, State, from_row, from_rows
+from checkvalve.approvals.overdue import close_overdue
+from checkvalve.approvals.records import Proposal, State, from_rows
 from checkvalve.approvals.render import short
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.review_rules import ReviewRules
@@ -143,20 +144,8 @@ class Queue(Granting):
             return from_rows(connection.execute(query))
 
     def sweep(self) -> int:
-        """Close everything whose time is over; returns how many that were."""
-        now, row = self.clock(), proposals.c
-        late = sa.or_(
-            sa.and_(row.state == State.PENDING.value, row.decide_by <= now),
-            sa.and_(row.state == State.APPROVED.value, row.execute_by <= now),
-        )
-        with self.store.read() as connection:
-            if not connection.execute(sa.select(sa.exists().where(late))).scalar():
-                return 0
-        with self.store.write() as connection:
-            overdue = [from_row(found) for found in connection.execute(sa.select(proposals).where(late)).mappings()]
-            for proposal in overdue:
-                moves.close_overdue(connection, proposal, now)
-        return len(overdue)
+        """Close everything whose time is over; returns how many that were. See :mod:`overdue` for damaged rows."""
+        return close_overdue(self.store, self.clock).count
 
     def approve(
         self,
