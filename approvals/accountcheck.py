@@ -86,9 +86,10 @@ def require_account(connection: sa.Connection, name: str) -> AccountSaid:
     return said
 
 
-def is_recorded_session(connection: sa.Connection, row: sa.RowMapping) -> bool:
-    """Say whether a session is one that was really started and has not ended."""
-    return _same_session(row, _said(connection, session_subject(str(row["key"]))))
+def proved_by(connection: sa.Connection, row: sa.RowMapping) -> str:
+    """Return how the person of a session last proved who they are; empty for one that was never started, or ended."""
+    said = _said(connection, session_subject(str(row["key"])))
+    return said.proved_by if _same_session(row, said) else ""
 
 
 def _said(connection: sa.Connection, subject: str) -> AccountSaid:
@@ -146,6 +147,6 @@ def _gone(connection: sa.Connection, found: Mapping[str, AccountSaid]) -> Found:
 
 
 __all__ = [
-    "FIRST", "account_subject", "check_accounts", "is_recorded_session", "key_digest", "password_digest",
-    "require_account", "session_subject",
+    "FIRST", "account_subject", "check_accounts", "key_digest", "password_digest", "proved_by", "require_account",
+    "session_subject",
 ]  # fmt: skip

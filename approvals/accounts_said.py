@@ -19,6 +19,7 @@ class AccountSaid:
     identities: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     invitations: dict[str, dict[str, Any]] = field(default_factory=dict)
     session: dict[str, Any] | None = None
+    proved_by: str = ""  # how the person of this session last proved who they are
     ended: bool = False
     steps: dict[str, tuple[str, int]] = field(default_factory=dict)  # by challenge: who, and when
 
@@ -66,9 +67,9 @@ class AccountSaid:
     def _note_session(self, how: str, body: Mapping[str, Any], at: int) -> None:
         if how == "started" and self.session is None and not self.ended:
             told = {name: body.get(name) for name in ("name", "selector", "method")}
-            self.session = {**told, "started_at": at, "proved_at": at}
+            self.session, self.proved_by = {**told, "started_at": at, "proved_at": at}, str(body.get("method"))
         elif how == "proved" and self.session is not None:
-            self.session["proved_at"] = at
+            self.session["proved_at"], self.proved_by = at, str(body.get("method"))
         elif how == "ended":
             self.session, self.ended = None, True
 

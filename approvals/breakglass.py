@@ -62,7 +62,7 @@ def break_glass(
         proposal = moves.load(connection, proposal_id)
         plan = _open(connection, queue, proposal, reviewer, now)
         account = _breaker(connection, proposal, plan, reviewer)
-        _check_needed(connection, proposal, plan, account)
+        _check_needed(connection, proposal, plan, account, single_user=queue.bench.single_user)
         _check_channel(plan, channel)
         match_digest(proposal, digest_prefix)
         if afterlooks.require_counted(connection) >= queue.glass.max_open:
@@ -149,10 +149,13 @@ def _check_channel(plan: Plan, channel: str) -> None:
         raise NotAllowedError("the glass of this call is not broken from here", remedy=f"do it by: {where}")
 
 
-def _check_needed(connection: sa.Connection, proposal: Proposal, plan: Plan, account: Account) -> None:
+def _check_needed(
+    connection: sa.Connection, proposal: Proposal, plan: Plan, account: Account, *, single_user: bool
+) -> None:
     """Do the rest of step 2, and step 4."""
     question = plan.question(proposal)
-    cast = deciding.still_counting(connection, votes.read(connection, proposal.id), question)
+    said = votes.read(connection, proposal.id)
+    cast = deciding.still_counting(connection, said, plan, proposal, single_user=single_user)
     if refused := [vote for vote in cast if not vote.yes]:
         raise ConflictError(
             f"{refused[0].reviewer} has said no: a glass is broken where nobody is there, not against somebody",

@@ -36,18 +36,26 @@ class Standing:
         return {"plan": plan, "votes": said, "missing": told["missing"], "reachable": self.reachable}
 
 
-def still_counting(connection: sa.Connection, cast: Sequence[Vote], question: Question) -> list[Vote]:
-    """Return the votes with what still counts of them.
+def still_counting(
+    connection: sa.Connection, cast: Sequence[Vote], plan: Plan, proposal: Proposal, *, single_user: bool
+) -> list[Vote]:
+    """Return the votes on an open question with what still counts of them.
 
     A yes of an account that was disabled, or whose role was taken, since then is none; a no stays. Accounts that were
-    found to be one person's have one voice.
+    found to be one person's have one voice, and who turned out to have asked for the call has no yes, unless this is a
+    single-user setting.
 
     Raises:
         StoreCorruptError: the roles of one of them were written by hand.
     """
     found: dict[str, Vote] = {}
+    question, own = plan.question(proposal), frozenset[str]()
+    if not single_user:
+        own = reach.requesters(proposal.requester, accounts(connection, everyone=True))
     for vote in cast:
         account = account_of(connection, vote.reviewer)
+        if vote.yes and not own.isdisjoint({account.person, vote.via}):
+            continue
         if vote.yes:
             roles = _roles_of_person(connection, vote.via, question) if vote.via else account.roles_for(question)
             kept = replace(vote, person=account.person, roles=frozenset() if account.disabled else vote.roles & roles)
@@ -68,7 +76,7 @@ def standing(connection: sa.Connection, proposal: Proposal, *, single_user: bool
     """Return how a question stands."""
     plan, cast = plans.read(connection, proposal.id), votes.read(connection, proposal.id)
     pending = proposal.state is State.PENDING
-    counting = still_counting(connection, cast, plan.question(proposal)) if pending else cast
+    counting = still_counting(connection, cast, plan, proposal, single_user=single_user) if pending else cast
     tally = votes.tally(plan, counting)
     reachable = not pending or reach.can_be_approved(connection, proposal, plan, single_user=single_user)
     return Standing(plan, cast, tally, reachable)

@@ -243,7 +243,8 @@ def _go_on(
     note: str = "",
 ) -> Proposal:
     """Do steps 7 and 8."""
-    counting = still_counting(connection, votes.read(connection, proposal.id), plan.question(proposal))
+    cast = votes.read(connection, proposal.id)
+    counting = still_counting(connection, cast, plan, proposal, single_user=bench.single_user)
     tally = votes.tally(plan, counting)
     by = f"reviewer:{voter.account.name}"
     if tally.decided == "no":

@@ -96,7 +96,8 @@ class Identities:
         """Make an account for somebody whom the provider knows; for settings that say so.
 
         Raises:
-            AccountError: the name is unusable, or is or looks like somebody else's: then it takes an invitation.
+            AccountError: the name is unusable, or is or looks like somebody else's; or the identity opened an account
+                before, whose person would have two voices. Then it takes an invitation.
         """
         name, now = folded(identity.name), self._clock()
         if not is_usable(identity.name):
@@ -106,6 +107,10 @@ class Identities:
             if any(same_person(name, str(one)) for one in connection.execute(sa.select(reviewers.c.name)).scalars()):
                 raise AccountError(
                     "there is an account of this name", remedy="whoever it is links the provider on the account's page"
+                )
+            if _was_of(connection, identity):
+                raise AccountError(
+                    "whoever this is had an account already", remedy="sign in to it another way, or take an invitation"
                 )
             values = {"name": name, "selector": selector, "token_hash": unknown, "added_by": BY, "added_at": now}
             connection.execute(sa.insert(reviewers).values(disabled_at=None, **values))
@@ -163,6 +168,13 @@ class Identities:
         if found.roles != frozenset(roles):
             give(connection, name, frozenset(roles), found.scope, person=found.person, by=BY, at=self._clock())
             keep_one_administrator(connection)
+
+
+def _was_of(connection: sa.Connection, identity: Identity) -> bool:
+    """Say whether an identity opened an account before, also one that it was taken from."""
+    row = identities.c
+    mine = (row.issuer == identity.issuer, row.subject == identity.subject)
+    return connection.execute(sa.select(row.name).where(*mine)).first() is not None
 
 
 __all__ = ["BY", "Identities", "Identity", "Linked"]

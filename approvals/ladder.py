@@ -226,7 +226,7 @@ def _with_votes(
         return False
     asked = plan.question(proposal)
     people = dict(reach.voices(staff, asked, requester=proposal.requester, single_user=single_user))
-    for vote in deciding.still_counting(connection, said, asked):
+    for vote in deciding.still_counting(connection, said, plan, proposal, single_user=single_user):
         people[vote.person] = people.get(vote.person, frozenset()) | vote.roles
     return votes.reachable(plan, people, editor=plan.edited_by)
 

@@ -29,7 +29,7 @@ from checkvalve.approvals.passkey_wire import (
     verified,
     webauthn_package,
 )
-from checkvalve.approvals.proofs import Proof, require_fresh
+from checkvalve.approvals.proofs import Proof, require_fresh, require_strong
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.sessions import begun_with, end_sessions, require_reviewer
@@ -96,11 +96,12 @@ class Passkeys:
     def add(self, reviewer: Reviewer, site: Site, response: str, *, nonce: str, label: str, proof: Proof) -> None:
         """Add the passkey that a browser made.
 
-        1. The proof of who asks is fresh. 2. The answer is to our challenge, from our origin, with the person verified.
-        3. The passkey is nobody's yet; row, event and the note that the challenge was answered commit together.
+        1. The proof of who asks is fresh; where they have a passkey already, that or a link gave it. 2. The answer is
+        to our challenge, from our origin, with the person verified. 3. The passkey is nobody's yet; row, event and the
+        note that the challenge was answered commit together.
 
         Raises:
-            CredentialError: the proof is not fresh, or the answer is not good.
+            CredentialError: the proof is not fresh or too weak, or the answer is not good.
             AccountError: there are too many, or it is known already.
         """
         now = self._clock()
@@ -114,7 +115,9 @@ class Passkeys:
         with self._store.write() as connection:  # 3.
             challenges.spend(connection, wanted, "passkey", reviewer.name, now)
             require_reviewer(connection, reviewer)
-            if len(_of(connection, reviewer.name)) >= MAX_PASSKEYS:
+            if known := _of(connection, reviewer.name):
+                require_strong(proof)
+            if len(known) >= MAX_PASSKEYS:
                 raise AccountError("this account has too many passkeys", remedy="remove one that is not used")
             if connection.execute(sa.select(passkeys.c.name).where(passkeys.c.credential == credential)).scalar():
                 raise AccountError("this passkey is known already", remedy="use it to sign in")
@@ -187,13 +190,14 @@ class Passkeys:
         """Let a passkey prove nothing any more; sessions that began with one end, but for the one of ``keep``.
 
         Raises:
-            CredentialError: the proof is not fresh.
+            CredentialError: the proof is not fresh, or neither a passkey nor a link: what can be typed removes none.
             AccountError: it is none of this person's.
         """
         now = self._clock()
         require_fresh(proof, reviewer, now)
         with self._store.write() as connection:
             self._mine(connection, reviewer, credential)
+            require_strong(proof)
             connection.execute(sa.update(passkeys).where(passkeys.c.credential == credential).values(removed_at=now))
             _append(connection, reviewer.name, "removed", {"credential": credential, "proof": proof.method}, now)
             end_sessions(connection, begun_with("passkey", reviewer.name, keep), at=now, code="credential")

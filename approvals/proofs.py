@@ -27,6 +27,10 @@ class Proof:
     at: int
 
 
+STRONG: Final = frozenset({"passkey", "link"})
+"""What changes the passkeys of somebody who has one: the passkey, or a link that an administrator made."""
+
+
 def require_fresh(proof: Proof, reviewer: Reviewer, now: int) -> None:
     """Make sure that this person proved who they are a moment ago.
 
@@ -39,4 +43,17 @@ def require_fresh(proof: Proof, reviewer: Reviewer, now: int) -> None:
         )
 
 
-__all__ = ["FRESH", "METHODS", "Proof", "require_fresh"]
+def require_strong(proof: Proof) -> None:
+    """Make sure that nothing that can be typed stands behind a change of somebody's passkeys.
+
+    Raises:
+        CredentialError: a password, a token or another sign-in does.
+    """
+    if proof.method not in STRONG:
+        raise CredentialError(
+            "you have a passkey, and changing passkeys takes it",
+            remedy="prove with the passkey who you are, or ask an administrator for a link",
+        )
+
+
+__all__ = ["FRESH", "METHODS", "STRONG", "Proof", "require_fresh", "require_strong"]

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import audit
 from checkvalve.approvals.account_tables import sessions
-from checkvalve.approvals.accountcheck import is_recorded_session, session_subject
+from checkvalve.approvals.accountcheck import proved_by, session_subject
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.errors import CredentialError
 from checkvalve.approvals.proofs import Proof
@@ -46,11 +46,12 @@ class Session:
     proved: int
     browser: str
     secret: bytes = field(repr=False)
+    proved_by: str = ""  # known of the session that a browser came with, and of no other
 
     @property
     def proof(self) -> Proof:
-        """The last time this person proved who they are here."""
-        return Proof(self.reviewer, self.method, self.proved)
+        """The last time this person proved who they are here, and how they did it then."""
+        return Proof(self.reviewer, self.proved_by, self.proved)
 
     def seal(self, *parts: str) -> str:
         """Return a seal over ``parts`` that only this session can make and check."""
@@ -97,16 +98,16 @@ class Sessions:
         with self._store.read() as connection:
             row = _row(connection, key)
             good = row is not None and _is_reviewer(connection, _reviewer(row))
-            recorded = row is not None and is_recorded_session(connection, row)
+            proved = proved_by(connection, row) if row is not None else ""
         if row is None:
             return None
-        if not recorded or not good or self._is_over(row, now):
-            self.end(name, code="over" if recorded and good else "credential")
+        if not proved or not good or self._is_over(row, now):
+            self.end(name, code="over" if proved and good else "credential")
             return None
         if touch and now - row["seen_at"] >= min(_NOTED, self._idle // 4):
             with self._store.write() as connection:
                 connection.execute(sa.update(sessions).where(sessions.c.key == key).values(seen_at=now))
-        return _session(row)
+        return _session(row, proved)
 
     def prove(self, session: Session, proof: Proof) -> None:
         """Note that the person of a session has just proved who they are once more."""
@@ -207,9 +208,10 @@ def _reviewer(row: Any) -> Reviewer:
     return Reviewer(str(row["name"]), str(row["selector"]))
 
 
-def _session(row: sa.RowMapping) -> Session:
+def _session(row: sa.RowMapping, proved: str = "") -> Session:
     times = {"started": row["started_at"], "seen": row["seen_at"], "proved": row["proved_at"]}
-    return Session(row["key"], _reviewer(row), row["method"], browser=row["browser"], secret=row["secret"], **times)
+    more = {"browser": row["browser"], "secret": row["secret"], "proved_by": proved}
+    return Session(row["key"], _reviewer(row), row["method"], **more, **times)
 
 
 __all__ = ["MAX_SESSIONS", "Session", "Sessions", "begun_with", "end_sessions", "hashed", "require_reviewer", "sealed"]

@@ -20,7 +20,7 @@ from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.deciding import require_responder
 from checkvalve.approvals.errors import ConflictError, QueueError
 from checkvalve.approvals.queue import Queue
-from checkvalve.approvals.reach import is_requester
+from checkvalve.approvals.reach import requesters
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.review_tables import snoozes
 from checkvalve.approvals.reviewers import Reviewer
@@ -118,11 +118,9 @@ def _in_view(connection: sa.Connection, proposal: Proposal, away: Iterable[str],
     gone = set(away)
     question = plans.read(connection, proposal.id).question(proposal)
     said = {vote.person for vote in votes.read(connection, proposal.id)}
+    own = frozenset[str]() if single else requesters(proposal.requester, accounts(connection, everyone=True))
     return any(
-        Role.APPROVER in account.roles_for(question)
-        and account.name not in gone
-        and account.person not in said
-        and (single or not is_requester(proposal.requester, account))
+        Role.APPROVER in account.roles_for(question) and account.name not in gone and account.person not in said | own
         for account in accounts(connection)
     )
 

@@ -15,7 +15,7 @@ from checkvalve.approvals import challenges
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import CredentialError
 from checkvalve.approvals.passwords import WeakPasswordError
-from checkvalve.approvals.proofs import FRESH, Proof
+from checkvalve.approvals.proofs import FRESH, STRONG, Proof
 from checkvalve.approvals.reissue import reissue
 from checkvalve.approvals.roles import Role, account_of
 from checkvalve.gateway.web_account import enter, forget
@@ -76,6 +76,18 @@ def fresh_proof(sent: Posted) -> Proof:
     return visit.session.proof
 
 
+def _strong_proof(sent: Posted) -> Proof:
+    """Return the proof of this session for a change of passkeys; who has one is asked for it.
+
+    Raises:
+        Stop: it is too old, or was typed.
+    """
+    visit, proof = sent.visit, fresh_proof(sent)
+    if proof.method not in STRONG and visit.desk.door.passkeys.of(visit.reviewer.name):
+        raise Stop(403, "stronger", back=link("/prove", next=ME))
+    return proof
+
+
 @router.post("/me/password")
 def password(request: Request, sent: Sent) -> Response:
     """Set one's own password; every other session ends."""
@@ -94,7 +106,7 @@ def password(request: Request, sent: Sent) -> Response:
 @router.post("/me/passkeys")
 def add_passkey(sent: Sent) -> Response:
     """Keep the passkey that the browser made."""
-    visit, proof, nonce = sent.visit, fresh_proof(sent), sent.get("nonce")
+    visit, proof, nonce = sent.visit, _strong_proof(sent), sent.get("nonce")
     site = visit.desk.door.site
     if site is None or not visit.session.is_sealed(sent.get("nonce_seal"), "passkey", nonce):
         raise Stop(403, "seal", back=ME)
@@ -117,7 +129,7 @@ def name_passkey(sent: Sent) -> Response:
 @router.post("/me/passkeys/remove")
 def remove_passkey(sent: Sent) -> Response:
     """Let a passkey prove nothing any more."""
-    visit, proof = sent.visit, fresh_proof(sent)
+    visit, proof = sent.visit, _strong_proof(sent)
     visit.desk.door.passkeys.remove(visit.reviewer, sent.get("credential"), proof, keep=visit.session.key)
     return back(f"{ME}?done=passkey.removed")
 

@@ -55,9 +55,9 @@ class Office:
             token,
         )
 
-    def proof(self, who: Reviewer | None = None) -> Proof:
+    def proof(self, who: Reviewer | None = None, method: str = "token") -> Proof:
         """Return a fresh proof."""
-        return Proof(who or self.ann, "token", self.clock())
+        return Proof(who or self.ann, method, self.clock())
 
     def add(self, name: str) -> Reviewer:
         return self.board.authenticate(self.board.add(name, by=self.ann))
@@ -66,5 +66,5 @@ class Office:
         """Let somebody add a passkey."""
         device, person, nonce = Device(**made), who or self.ann, challenges.draw_nonce(self.clock())  # type: ignore[arg-type]
         response = device.make(self.checks.passkeys.adding(person, SITE, nonce))
-        self.checks.passkeys.add(person, SITE, response, nonce=nonce, label="laptop", proof=self.proof(person))
+        self.checks.passkeys.add(person, SITE, response, nonce=nonce, label="laptop", proof=self.proof(person, "link"))
         return device

@@ -131,7 +131,7 @@ def test_a_passkey_is_named_and_removed(office: Office) -> None:
     ben = office.add("ben")
     with pytest.raises(AccountError):
         office.checks.passkeys.remove(ben, key.credential, office.proof(ben))
-    office.checks.passkeys.remove(office.ann, key.credential, office.proof())
+    office.checks.passkeys.remove(office.ann, key.credential, office.proof(method="passkey"))
     options, value = asked(office)
     with pytest.raises(CredentialError):
         office.checks.passkeys.verify(SITE, device.answer(options), value)
@@ -372,7 +372,8 @@ def test_a_hand_in_the_tables_is_found(what: str, office: Office) -> None:
     device, gone = office.device(), office.device()
     options, value = asked(office)
     office.checks.passkeys.verify(SITE, device.answer(options), value)
-    office.checks.passkeys.remove(office.ann, office.checks.passkeys.of("ann")[1].credential, office.proof())
+    second = office.checks.passkeys.of("ann")[1].credential
+    office.checks.passkeys.remove(office.ann, second, office.proof(method="link"))
     office.identities.link(office.ann, Identity("https://id.example", "u-1"), office.proof())
     code = office.invitations.invite("cleo", by=office.ann)
     office.invitations.accept(code)

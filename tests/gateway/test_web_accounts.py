@@ -169,6 +169,12 @@ def test_passkeys_are_named_and_removed_on_the_page(review: Review) -> None:
     lost = browser(review)
     page_ = lost.get("/review/signin").text
     assert send(lost, page_, "/review/signin/passkey", response=device.answer(options(page_))).status_code == 303
+    typed = send(review.client, page, "/review/me/passkeys/remove")
+    assert typed.status_code == 403
+    assert "What can be typed" in typed.text
+    door = review.get("/review/prove")
+    answer = device.answer(options(door))
+    assert send(review.client, door, "/review/prove", response=answer).headers["location"] == "/review/me"
     assert send(review.client, page, "/review/me/passkeys/remove").headers["location"].endswith("passkey.removed")
     assert lost.get("/review").status_code == 303  # a session that began with it ends too
     assert not review.desk.door.passkeys.of("boss")

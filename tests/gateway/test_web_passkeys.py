@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from checkvalve.approvals.passkey_wire import Site as PasskeySite
+from checkvalve.approvals.proofs import Proof
 from checkvalve.approvals.records import State
 from checkvalve.approvals.verify import verify
 from tests.gateway.review_world import Review, reviewing
@@ -130,8 +131,9 @@ def test_a_passkey_of_nobody_is_refused_in_the_same_words(desk: Desk) -> None:
     page = desk.enter(desk.tab())
     desk.add(page)
     (key,) = desk.review.desk.door.passkeys.of("boss")
-    session = desk.review.desk.sessions.of(desk.review.gateway.queue.reviewers.authenticate(desk.review.token))[0]
-    desk.review.desk.door.passkeys.remove(session.reviewer, key.credential, session.proof)
+    boss = desk.review.gateway.queue.reviewers.authenticate(desk.review.token)
+    proof = Proof(boss, "link", desk.review.gateway.queue.clock())
+    desk.review.desk.door.passkeys.remove(boss, key.credential, proof)
     page.locator("form.who button").click()
     page.wait_for_url("**/signin")
     page.locator("form[data-passkey=get] button").click()
