@@ -10,13 +10,15 @@ import sqlalchemy as sa
 from checkvalve.approvals import endorsing, flood
 from checkvalve.approvals.clock import Clock
 from checkvalve.approvals.endorsements import Endorsement
-from checkvalve.approvals.errors import ConflictError
+from checkvalve.approvals.errors import ConflictError, RoleNeededError
 from checkvalve.approvals.flood import Flood
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.mandate_store import Mandates
 from checkvalve.approvals.mandates import Mandate
+from checkvalve.approvals.question import UNREADABLE, Question
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
-from checkvalve.approvals.roles import Role, require_role
+from checkvalve.approvals.risk import Tier
+from checkvalve.approvals.roles import Role, account_of, require_role, who_could
 from checkvalve.approvals.store import Store
 
 
@@ -45,9 +47,19 @@ class Granting:
             return self.endorsed.revoke(connection, name, by=f"reviewer:{reviewer.name}")
 
     def grant_mandate(self, mandate: Mandate, reviewer: Reviewer, *, thread: str, requester: str) -> MandateEntry:
-        """Let a person with a credential grant a mandate for somebody's task; see :meth:`Mandates.grant`."""
+        """Let a person with a credential grant a mandate for somebody's task; see :meth:`Mandates.grant`.
+
+        Raises:
+            CredentialError, RoleNeededError: no approver, or not one for every call that this would let through.
+        """
         with self.store.write() as connection:
             self._require(connection, reviewer, Role.APPROVER)
+            widest = _widest(mandate, self.mandates.tenant)
+            if Role.APPROVER not in (account := account_of(connection, reviewer.name)).roles_for(widest):
+                raise RoleNeededError(
+                    f"this mandate reaches beyond what {account.name} may approve ({account.scope.in_words()})",
+                    remedy=who_could(connection, lambda one: Role.APPROVER in one.roles_for(widest)),
+                )
             by = f"reviewer:{reviewer.name}"
             return self.mandates.grant_in(connection, mandate, thread=thread, requester=requester, by=by)
 
@@ -79,6 +91,13 @@ class Granting:
                 raise ConflictError("this task is not paused", remedy="list those that are: checkvalve approvals list")
             by = f"reviewer:{reviewer.name}"
             flood.let_go_on(connection, thread, by=by, more=more, at=self.clock())
+
+
+def _widest(mandate: Mandate, tenant: str) -> Question:
+    """Return the gravest call that a mandate can let through: what it leaves open counts as out of every scope."""
+    server, _, tool = mandate.tool.rpartition("/")
+    amount = UNREADABLE if mandate.max_amount is None else str(mandate.max_amount)
+    return Question(tool, server, mandate.effect, "", Tier.CRITICAL, tenant, amount)
 
 
 __all__ = ["Granting"]

@@ -52,6 +52,11 @@ class Mandates:
         self._clock = clock
         self._tenant = tenant
 
+    @property
+    def tenant(self) -> str:
+        """Whose mandates these are, where gateways share a store."""
+        return self._tenant
+
     def as_of(self, moment: int, without: str) -> Mandates:
         """Return the same mandates as they stood when a call was recorded, to decide it again."""
         return Mandates(self._store, lambda: moment, tenant=self._tenant, without=without)
