@@ -26,6 +26,8 @@ _SCHEME: Final = re.compile(
     r":[^\s<>\"'`{}|^]{3,2048}",
     re.IGNORECASE,
 )
+_WWW_INSIDE: Final = re.compile(r"(?<=_)www\.[^\s<>\"'`{}|^]{1,2048}", re.IGNORECASE)
+"""What clients make a link of after an underscore, too."""
 _LITERAL_EMAIL: Final = re.compile(r"[\w.+-]{1,64}@\[[0-9A-Fa-f:.]{3,45}\]")
 _BARE_HOST: Final = re.compile(
     r"(?<![\w@./:-])(?:[^\W_](?:[\w-]{0,61}[^\W_])?[.\u3002\uff0e\uff61]){1,8}[^\W\d_]{2,24}(?![\w@-])(?:[/?#][^\s<>\"'`{}|^)]{0,2048})?"
@@ -92,7 +94,8 @@ def _targets(text: str, parts: list[str]) -> Iterator[tuple[str, bool]]:
             yield target, True
     if _LOADING.search(text):
         yield from ((target, True) for target in _loaded(text))
-    for match in URL.finditer("\n".join(part for part in parts if "//" in part or "www." in part.lower())):
+    addressed = "\n".join(part for part in parts if "//" in part or "www." in part.lower())
+    for match in (*URL.finditer(addressed), *_WWW_INSIDE.finditer(addressed)):
         yield match[0], False
     for match in _at_signs(_SCHEME, text, _COLON, _may_be_scheme):
         yield _as_fetched(match[0]) or match[0], False

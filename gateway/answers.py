@@ -2,9 +2,9 @@
 
 1. The model runs unstreamed, and without the callbacks that show its events to whoever runs the agent: a token that is
 out cannot be taken back. The whole text appears at once, when it is clean. 2. All text parts of a message are looked at
-together, since they are shown together; what a model says beside them is looked at part by part (``answer_parts``).
-3. A text with findings is replaced by its cleaned form, one that is withheld by a coded note. In observe mode nothing
-is changed, and the log says what would have been.
+together, and each by itself, since clients show them as one text or as several; what a model says beside them is looked
+at part by part (``answer_parts``). 3. A text with findings is replaced by its cleaned form, one that is withheld by a
+coded note. In observe mode nothing is changed, and the log says what would have been.
 
 Guarantees: a scan that crashes withholds the text; calls beside a text are not touched, their gate decides on them; the
 shape of a message stays as it was, unless something is taken out of several parts: then they become one.
@@ -99,8 +99,11 @@ class Answers:
         return found
 
     def _text_of(self, message: AIMessage | ToolMessage, session: GuardSession | None) -> AIMessage | ToolMessage:
-        text = "".join(_texts(message.content))
-        shown = self._clean(session)(text)
+        parts, clean = _texts(message.content), self._clean(session)
+        text = "".join(parts)
+        shown = clean(text)
+        if shown == text and len(parts) > 1:  # the end of one part may hide from the filter how the next one begins
+            shown = clean("".join(map(clean, parts)))
         return message if shown == text else message.model_copy(update={"content": _with(message.content, shown)})
 
     def _clean(self, session: GuardSession | None) -> Clean:

@@ -1,7 +1,7 @@
 """What a model is shown of a tool's result: its messages without what hides in them and without keys, else as it was.
 
 Guarantees: a copy is changed and never the result itself, which attribution and the record work on; the shape stays:
-text stays text, a block keeps its other fields, and what is no text is handed on as it is.
+text stays text, a block of whatever kind keeps its fields, and what is no text is handed on as it is.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 from langchain_core.messages import ToolMessage
 from langgraph.types import Command, Overwrite, Send
 
+from checkvalve.gateway.block_words import block_words
 from checkvalve.gateway.handover import ToolResult
 from checkvalve.graphs.inbound import Inbound
 
@@ -57,14 +58,10 @@ def _content(content: str | list[Any], inbound: Inbound, tool: str) -> str | lis
 
 def _block(block: Any, inbound: Inbound, tool: str) -> Any:
     match block:
-        case str():
-            return _text(block, inbound, tool)
-        case {"type": "text", "text": str(text), **rest}:
-            return {**rest, "type": "text", "text": _text(text, inbound, tool)}
-        case {"type": "json", "json": value, **rest}:
-            return {**rest, "type": "json", "json": inbound.shown(value, tool)}
+        case {"type": "json", "json": value, **rest} if not rest:
+            return {"type": "json", "json": inbound.shown(value, tool)}
         case _:
-            return block
+            return block_words(block, lambda text: _text(text, inbound, tool))
 
 
 def _text(text: str, inbound: Inbound, tool: str) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 UserWords: TypeAlias = Literal["declared", "human_messages"]
 
 _MAX_ID: Final = 120  # a call id stays readable in the queue, and below the longest name of a request
+_OUR_MARKS: Final = frozenset("~@")  # between a call's name and a word, a number or a turn of ours
 _INSERTED: Final = "lc_source"  # how LangChain marks messages that middleware wrote, such as summaries
 
 
@@ -170,9 +171,12 @@ def turn_of(messages: Sequence[BaseMessage], call_id: str) -> tuple[int, AIMessa
 
 
 def call_name(turn: AIMessage | None, call_id: str) -> str:
-    """Return what the call is known by: models reuse ``call_1`` in every turn, so the turn is part of the name."""
+    """Return what the call is known by: models reuse ``call_1`` in every turn, so the turn is part of the name.
+
+    No name that a model gives is that of an edit, or of a read that the gateway makes beside a call.
+    """
     known = turn.id if turn else None
     suffix = f"@{hashlib.sha256(known.encode()).hexdigest()[:8]}" if known else ""
-    if len(call_id) > _MAX_ID:
+    if len(call_id) > _MAX_ID or not _OUR_MARKS.isdisjoint(call_id):
         call_id = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{call_id}{suffix}"

@@ -28,6 +28,7 @@ from checkvalve.filters.pii.detect import PiiHit, UnscannedError, find_pii
 from checkvalve.filters.pii.vault import TOKEN, Vault
 from checkvalve.filters.tainted import Reference, Tainted
 from checkvalve.gateway.answer_parts import Clean, cleaned_value
+from checkvalve.gateway.block_words import block_words
 from checkvalve.gateway.inbound import EVERY, TokenRules
 from checkvalve.graphs.labelling import label_of
 
@@ -52,6 +53,41 @@ class _Held:
         return self.values[reference.id]
 
 
+@dataclass(slots=True)
+class _Repeated:
+    """The tokens of values, found wherever a text repeats one: the longest, from the left.
+
+    Linear in the text, however many values there are and whatever they begin with: people outside choose both.
+    """
+
+    tokens: dict[str, str] = field(default_factory=dict)
+    starts: set[str] = field(default_factory=set)
+    lengths: list[int] = field(default_factory=list)  # the longest first
+
+    def add(self, value: str, token: str) -> None:
+        """Remember the token of a value, unless it has one."""
+        self.tokens.setdefault(value, token)
+        self.starts.add(value[:1])
+        if len(value) not in self.lengths:
+            self.lengths = sorted({*self.lengths, len(value)}, reverse=True)
+
+    def exchanged(self, text: str) -> str:
+        """Return ``text`` with tokens in the place of known values."""
+        if not self.tokens:
+            return text
+        pieces, end = [], 0
+        for found in re.finditer("|".join(map(re.escape, sorted(self.starts))), text):
+            place = found.start()
+            if place >= end and (value := self._value(text, place)):
+                pieces += [text[end:place], self.tokens[value]]
+                end = place + len(value)
+        return "".join([*pieces, text[end:]]) if pieces else text
+
+    def _value(self, text: str, place: int) -> str:
+        parts = (text[place : place + length] for length in self.lengths)
+        return next((part for part in parts if part in self.tokens), "")
+
+
 class Spoken:
     """The tokens of one call to a model."""
 
@@ -61,7 +97,7 @@ class Spoken:
         self._manifest = manifest
         self._servers = servers
         self._vault = Vault(_Held(), "")
-        self._tokens: dict[str, str] = {}
+        self._tokens = _Repeated()
         self._audience = resolve_readers("owner", manifest.principal)
 
     def heard(self, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -81,7 +117,7 @@ class Spoken:
         tool = message.name or ""
         kinds = self._rules.get(tool, frozenset()) | self._rules.get(EVERY, frozenset())
         label = label_of(self._manifest.find(tool, self._servers.get(tool, "")), self._manifest)
-        content = _exchanged(message.content, lambda text: self._tokenised(text, kinds, label), only_text=True)
+        content = block_words(message.content, lambda text: self._tokenised(text, kinds, label))
         return message if content is message.content else message.model_copy(update={"content": content})
 
     def _tokenised(self, text: str, kinds: frozenset[str], label: Label) -> str:
@@ -91,7 +127,7 @@ class Spoken:
             return _WITHHELD
         for hit in hits:
             value = text[hit.start : hit.end]
-            self._tokens.setdefault(value, self._vault.tokenise(value, [PiiHit(0, len(value), hit.kind)], label))
+            self._tokens.add(value, self._vault.tokenise(value, [PiiHit(0, len(value), hit.kind)], label))
         return self._vault.tokenise(text, hits, label)
 
     def _changed(self, message: BaseMessage, change: Clean) -> BaseMessage:
@@ -108,10 +144,7 @@ class Spoken:
 
     def _known(self, text: str) -> str:
         """Return ``text`` with the values that became tokens somewhere as those tokens, whatever repeats them."""
-        if not self._tokens:
-            return text
-        known = sorted(self._tokens, key=len, reverse=True)
-        return re.sub("|".join(map(re.escape, known)), lambda found: self._tokens[found[0]], text)
+        return self._tokens.exchanged(text)
 
     def _restored(self, text: str) -> str:
         return TOKEN.sub(lambda found: self._one(found[0]), text)
@@ -123,17 +156,16 @@ class Spoken:
             return token  # nobody made it: it stays what it is, and a call with it is refused
 
 
-def _exchanged(content: Any, change: Clean, *, only_text: bool = False) -> Any:
-    """Return the content of a message with its strings exchanged: those of text and JSON alone with ``only_text``."""
+def _exchanged(content: Any, change: Clean) -> Any:
+    """Return the content of a message with its strings exchanged, but for reasoning."""
     if isinstance(content, str):
         return change(content)
-    new = [cleaned_value(one, change) if _is_open(one, only_text=only_text) else one for one in content]
+    new = [one if _is_reasoning(one) else cleaned_value(one, change) for one in content]
     return content if all(one is other for one, other in zip(new, content, strict=True)) else new
 
 
-def _is_open(block: Any, *, only_text: bool) -> bool:
-    kind = block.get("type") if isinstance(block, dict) else "text"
-    return kind in {"text", "json"} if only_text else kind not in _REASONING
+def _is_reasoning(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") in _REASONING
 
 
 def has_token(value: Any) -> bool:

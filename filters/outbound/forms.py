@@ -57,9 +57,11 @@ _DEFINITION: Final = re.compile(
 )
 _AUTOLINK: Final = re.compile(r"<(?P<to>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]{1,2048})>")
 _ADDRESS: Final = re.compile(
-    r"""(?i)(?:\b(?:https?|ftps?|file):[/\\]{1,3}(?=[\w\[])|(?<![:/\\\w])//(?=[^\s/]{1,253}\.[^\s/])|\bwww\.)[^\s<>"'`{}|^\\]{1,2048}"""
-    r"""|\b(?:javascript|vbscript|livescript|blob|filesystem):[^\s<>"'`]{1,2048}"""
-    r"""|\bdata:(?:[a-z]+/[a-z0-9.+-]+[;,]|;base64,|,)[^\s<>"'`]{0,8192}|\bmailto:[^\s<>"'`]{1,2048}"""
+    # clients that make links of addresses begin one after an underscore, and many of them anywhere
+    r"""(?i)(?:(?:https?|ftps?|(?<![^\W_])(?:file|wss?|webcals?|feed|sftp|smb)):[/\\]{1,3}(?=[\w\[])"""
+    r"""|(?<![:/\\\w])//(?=[^\s/]{1,253}\.[^\s/])|(?<![^\W_])www\.)[^\s<>"'`{}|^\\]{1,2048}"""
+    r"""|(?<![^\W_])(?:javascript|vbscript|livescript|blob|filesystem):[^\s<>"'`]{1,2048}"""
+    r"""|(?<![^\W_])data:(?:[a-z]+/[a-z0-9.+-]+[;,]|;base64,|,)[^\s<>"'`]{0,8192}|(?<![^\W_])mailto:[^\s<>"'`]{1,2048}"""
     r"""|(?<![\w@./:\\-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}(?::\d{1,5})?[/?][^\s<>"'`{}|^)]{1,2048}"""
     r"""|(?<![\w@./:\\-])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?[/?][^\s<>"'`{}|^)]{1,2048}"""
 )
