@@ -18,6 +18,7 @@ from checkvalve.approvals.answer_command import NOTHING, Others, add_answers
 from checkvalve.approvals.attention import note_shown
 from checkvalve.approvals.card import as_text, card
 from checkvalve.approvals.changed_lines import edit_lines, talk_lines
+from checkvalve.approvals.damaged import list_readable, say_damaged
 from checkvalve.approvals.delegate_command import delegate_app
 from checkvalve.approvals.edits import edited, lineage, whole_talk
 from checkvalve.approvals.executor import Executor
@@ -25,6 +26,7 @@ from checkvalve.approvals.flood import MAX_MORE
 from checkvalve.approvals.glass_command import add_emergency, say_urgent
 from checkvalve.approvals.matching import MIN_DIGEST, match_digest
 from checkvalve.approvals.moves import OBSERVE, conflict
+from checkvalve.approvals.pages_data import tier
 from checkvalve.approvals.people import folded
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.quorum_terminal import ask_reason_if_needed, say_outcome
@@ -32,8 +34,10 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.report_command import add_report
 from checkvalve.approvals.reviewer_command import reviewer_app
+from checkvalve.approvals.risk import Tier
 from checkvalve.approvals.rules_command import rules_app
 from checkvalve.approvals.snoozes import hidden_from
+from checkvalve.approvals.so_far import so_far
 from checkvalve.approvals.standing_command import standing_app
 from checkvalve.approvals.step_terminal import step_up_if_needed
 from checkvalve.approvals.terminal import (
@@ -100,13 +104,15 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Call
             bool, typer.Option("--observed", help="List what observe mode let run although the verdict was not allow.")
         ] = False,
         thread: Annotated[str, typer.Option(help="Only this thread.")] = "",
+        risk: Annotated[list[Tier] | None, typer.Option(help="Only calls of this risk; several times.")] = None,
         reviewer: Annotated[str, typer.Option(metavar="NAME", help="Without what this reviewer has put off.")] = "",
         as_json: AsJson = False,
     ) -> None:
-        """List the calls that wait for a decision."""
+        """List the calls that wait for a decision, oldest first."""
         states = None if everything or (observed and not state) else state or [State.PENDING]
         with opened(open_queue) as queue:
-            found = queue.list(states, thread=thread)
+            listed = list_readable(queue, states, thread=thread)
+            found = [row for row in listed.rows if not risk or tier(row) in risk]
             if observed:
                 found = [row for row in found if row.mode == OBSERVE and row.verdict_name != "allow"]
             if reviewer:
@@ -115,7 +121,9 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Call
                 found = [row for row in found if row.id not in away]
             what = "nothing waits" if states == [State.PENDING] else "there is no such call"
             where = f"{what} in {queue.store.address} (another one: --config or CHECKVALVE_DATABASE_URL)"
-            print_all(found, queue.clock(), as_json=as_json, empty=where, verdicts=everything or observed)
+            every, said = everything or observed, so_far(queue, found)
+            print_all(found, queue.clock(), as_json=as_json, empty=where, verdicts=every, said=said)
+            say_damaged(listed.damaged)
             say_paused(queue, as_json=as_json)
             say_spent(queue, as_json=as_json)
             say_unconfirmed(queue, as_json=as_json)

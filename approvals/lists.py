@@ -13,6 +13,7 @@ from checkvalve.approvals.audit import Event
 from checkvalve.approvals.card import SHORT_ID, digest_hex, named, plain_table, safe
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.so_far import SoFar
 
 SHORT_DIGEST: Final = 8
 """Characters of a digest in a list: more than an approval has to give."""
@@ -27,15 +28,18 @@ def ago(moment: int, now: int) -> str:
     return next((f"{seconds // size} {unit}" for size, unit in _SPANS if seconds >= size), "now")
 
 
-def queue_table(proposals: Sequence[Proposal], now: int, *, verdicts: bool = False) -> Table:
+def queue_table(proposals: Sequence[Proposal], now: int, *, verdicts: bool = False, said: SoFar | None = None) -> Table:
     """Return proposals, one line each. A column that would say the same of all of them is left out.
 
-    ``now`` is what the ages count to; ``verdicts`` adds what the policy said, whatever became of the call.
+    ``now`` is what the ages count to; ``verdicts`` adds what the policy said, whatever became of the call. ``said`` is
+    how many people have said yes to a question that takes several.
     """
+    said = said or {}
     waiting = any(proposal.state is State.PENDING for proposal in proposals)
     others = any(proposal.state is not State.PENDING for proposal in proposals)
     names = ["id", "tool", "reason", *(["verdict"] if verdicts else []), *(["state"] if others else [])]
     names += ["age"] if verdicts else ["requester", "age"]
+    names += ["yes"] if said else []
     table = plain_table(*names, *(["digest"] if waiting and not others else []))
     for column in table.columns:
         column.no_wrap = column.header not in {"tool", "reason"}
@@ -43,6 +47,7 @@ def queue_table(proposals: Sequence[Proposal], now: int, *, verdicts: bool = Fal
     for proposal in proposals:
         cells = {
             "id": Text(proposal.id[:SHORT_ID]),
+            "yes": Text("{}/{}".format(*said[proposal.id]) if proposal.id in said else ""),
             "tool": safe(named(proposal)),
             "reason": safe(proposal.reason),
             "verdict": Text(proposal.verdict_name),

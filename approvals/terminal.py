@@ -17,10 +17,12 @@ from checkvalve.approvals import attention
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import ApprovalError, CredentialError, QueueError
 from checkvalve.approvals.lists import queue_table
+from checkvalve.approvals.pages_data import tier
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.so_far import SoFar
 
 TOKEN_VARIABLE: Final = "CHECKVALVE_REVIEWER_TOKEN"  # noqa: S105  # the name, not a token
 REFUSED: Final = 1  # a clear no
@@ -112,12 +114,14 @@ def need_reviewer(queue: Queue) -> None:
         stop(f"no decision: {NOBODY}", NO_DECISION)
 
 
-def print_all(found: list[Proposal], now: int, *, as_json: bool, empty: str, verdicts: bool = False) -> None:
+def print_all(
+    found: list[Proposal], now: int, *, as_json: bool, empty: str, verdicts: bool = False, said: SoFar | None = None
+) -> None:
     """Print proposals as a table, as JSON, or say that there are none."""
     if as_json:
-        typer.echo(json.dumps([proposal.to_json() for proposal in found], indent=2))
+        typer.echo(json.dumps([{**row.to_json(), "tier": tier(row).value} for row in found], indent=2))
     elif found:
-        console().print(queue_table(found, now, verdicts=verdicts))
+        console().print(queue_table(found, now, verdicts=verdicts, said=said))
     else:
         console().print(Text(neutralise(empty)), soft_wrap=True)
 

@@ -18,9 +18,10 @@ from structlog.typing import FilteringBoundLogger
 from checkvalve.gateway.settings import Settings
 
 FIELDS: Final = frozenset(
-    (  # noqa: SIM905  # twenty words read better than twenty lines
-        "approval call code count database effect error event level manifest mode origin plugin policy profile reason "
-        "remedy rule state thread timestamp tool verdict"
+    (  # noqa: SIM905  # thirty words read better than thirty lines
+        "approval call channel code codes count database effect error event found kind level manifest mode origin "
+        "outcome plugin policy problem profile reason remedy rule state thread timestamp tool tries verdict what where "
+        "who"
     ).split()
 )
 """The fields that may be logged: names, ids, digests and codes of our own. Everything else is content."""

@@ -7,6 +7,7 @@ reads, and one runs at a time.
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -18,6 +19,7 @@ from checkvalve.approvals.audit import Event
 from checkvalve.approvals.clock import system_clock, to_the_second
 from checkvalve.approvals.judge import body_of
 from checkvalve.approvals.roles import Role, require_role
+from checkvalve.approvals.subjects import calls_among
 from checkvalve.approvals.verify import VerifyReport, format_head, verify
 from checkvalve.gateway.web_desk import HOME, Looking, Sent, Stop, Visit, back
 from checkvalve.gateway.web_text import Shown, line, shown
@@ -162,7 +164,10 @@ def _require_auditor(visit: Visit) -> None:
 
 
 def _audit(visit: Visit, report: VerifyReport | None) -> Response:
-    rows = [(event, *_told(event)) for event in pages_data.newest_events(visit.desk.queue.store)]
+    store = visit.desk.queue.store
+    events = pages_data.newest_events(store)
+    calls = calls_among(store, [event.subject for event in events])
+    rows = [(event, *_told(event, calls)) for event in events]
     findings = [(item.seq, item.code, line(item.text, limit=600)) for item in report.findings] if report else []
     return visit.page(
         "audit.html",
@@ -174,10 +179,10 @@ def _audit(visit: Visit, report: VerifyReport | None) -> Response:
     )
 
 
-def _told(event: Event) -> tuple[Shown, Shown, str]:
+def _told(event: Event, calls: Collection[str]) -> tuple[Shown, Shown, str]:
     body = body_of(event.body)  # an erased one is empty
     said = [str(body[name]) for name in ("tool", "verdict", "rule", "reviewer", "by", "code") if body.get(name)]
-    item = event.subject if event.kind.startswith(("proposal.", "grant.", "attempt.")) else ""
+    item = event.subject if event.subject in calls else ""
     return line(event.subject, limit=60), line(" ".join(said), limit=200), item
 
 

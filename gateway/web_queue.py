@@ -16,6 +16,7 @@ from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import NotFoundError, StoreCorruptError
 from checkvalve.approvals.pages_data import PAGE
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.so_far import so_far
 from checkvalve.gateway.web_card import view
 from checkvalve.gateway.web_desk import Looking, Stop, Visit, link
 from checkvalve.gateway.web_glass_view import urgent_view
@@ -35,9 +36,11 @@ def queue(visit: Looking, page: PageNumber = 0, done: str = "") -> Response:
     desk.queue.sweep()
     store, now = desk.queue.store, desk.queue.clock()
     load, away = pages_data.load(store, now, reviewer=visit.reviewer.name), hidden_from(visit)
+    rows = pages_data.waiting(store, page=page, without=away)
     return visit.page(
         "queue.html",
-        rows=_views(visit, pages_data.waiting(store, page=page, without=away)),
+        rows=_views(visit, rows),
+        so_far=so_far(desk.queue, rows),
         put_off=[(view(desk.queue.get(name)), until) for name, until in away.items()] if page == 0 else [],
         load=load,
         equals=[(item, line(item.tool)) for item in pages_data.equals(store, limit=10)] if page == 0 else [],
