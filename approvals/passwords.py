@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import unicodedata
 from typing import Final
 
 import argon2
@@ -93,7 +94,7 @@ class Passwords:
             StoreCorruptError: the stored password is not what was set.
         """
         person, nobody = folded(name[: 4 * MAX_NAME]), self._nobody()
-        usable = len(password) <= MAX_LENGTH
+        usable = len(password) <= MAX_LENGTH and not any(unicodedata.category(char) == "Cs" for char in password)
         given = folded_password(password) if usable else ""
         query = sa.select(reviewers.c.name, reviewers.c.selector, passwords.c.password_hash)
         query = query.join(passwords, passwords.c.name == reviewers.c.name)

@@ -179,3 +179,16 @@ def test_harmless_twin_in_a_single_user_setting_the_own_yes_counts(store: Store)
     desk = Desk.at(store, HandClock(), single_user=True)
     proposal = desk.propose(request=desk.request(requester="ann"))
     assert desk.approve(proposal).state is State.APPROVED
+
+
+# -- what is typed is no text
+
+
+@pytest.mark.parametrize("typed", ["\ud800" * 12, f"{GOOD}\udcff", "\x00" * 12, "\ufdfa" * 256, "x" * 100_000])
+def test_what_no_password_can_be_is_refused_in_the_same_words(typed: str, office: Office) -> None:
+    """A terminal hands bytes that are no UTF-8 over as lone surrogates."""
+    office.checks.passwords.change(office.ann, GOOD, office.proof())
+    with pytest.raises(CredentialError, match="name or the password was not accepted"):
+        office.checks.passwords.authenticate("ann", typed)
+    with pytest.raises(CredentialError):
+        with_secret(office.checks, office.ann, Item("x", "y"), typed)
