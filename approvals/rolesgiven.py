@@ -52,7 +52,13 @@ def person_for(known: Iterable[Account], name: str, person: str) -> str:
 def give(
     connection: sa.Connection, name: str, roles: Iterable[Role], scope: Scope, *, person: str, by: str, at: int
 ) -> None:
-    """Write what an account may do and whose it is, with the event."""
+    """Write what an account may do and whose it is, with the event.
+
+    Raises:
+        QueueError: it would have no role, and still see every call.
+    """
+    if not (roles := frozenset(roles)):
+        raise QueueError("an account has one role at least", remedy="give one, or disable the account")
     text, whose = stored(roles, scope), "" if person == name else person
     connection.execute(sa.update(reviewers).where(reviewers.c.name == name).values(roles=text, person=whose))
     body: dict[str, JSON] = {"reviewer": name, "roles": text, "person": whose, "by": by}

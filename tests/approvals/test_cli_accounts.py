@@ -12,6 +12,7 @@ from checkvalve.approvals.invitations import Invitations
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.review_rules import parse_review_rules
+from checkvalve.approvals.roles import Role
 from checkvalve.approvals.stepup import Checks
 from tests.approvals.account import GOOD, SITE
 from tests.approvals.authenticator import Device
@@ -86,7 +87,7 @@ def test_a_link_is_printed_for_administrators_alone(run: Run, desk: Desk, token:
     assert code
     checks = Checks.of(desk.queue.reviewers)
     cleo = Invitations(desk.queue.reviewers, checks.passwords).accept(code[1], GOOD)
-    other = desk.queue.reviewers.add("dan", by=desk.reviewer, roles=[])
+    other = desk.queue.reviewers.add("dan", by=desk.reviewer, roles=[Role.VIEWER])
     refused = run("approvals", "reviewer", "invite", "eve", env={next(iter(token)): other})
     assert refused.exit_code == 1
     assert cleo.reviewer.name == "cleo"

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from checkvalve.approvals.errors import RoleNeededError
+from checkvalve.approvals.errors import QueueError, RoleNeededError
+from checkvalve.approvals.invitations import Invitations
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.risk import Tier
 from checkvalve.approvals.roles import Role, Scope
+from checkvalve.approvals.stepup import Checks
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.verify import verify
 from tests.approvals.made import HandClock
@@ -58,3 +60,16 @@ def test_harmless_twin_within_the_scope_it_is_granted(scope: Scope, at: Panel) -
     for mandate in (bill(), bill("bank/pay")):
         assert at.queue.grant_mandate(mandate, clerk, thread="t", requester="bob").granted_by == "reviewer:clerk"
     assert verify(at.store).ok
+
+
+def test_an_account_without_any_role_would_see_every_call(at: Panel) -> None:
+    """Empty means no: there is no such account, by whatever way."""
+    clerk, people = at.add("clerk", Role.VIEWER), at.queue.reviewers
+    with pytest.raises(QueueError, match="one role at least"):
+        people.set_roles("clerk", [], by=at.boss)
+    with pytest.raises(QueueError, match="one role at least"):
+        people.add("nobody", by=at.boss, roles=[])
+    with pytest.raises(QueueError, match="one role at least"):
+        Invitations(people, Checks.of(people).passwords).invite("nobody", by=at.boss, roles=[])
+    assert [one.name for one in people.accounts()] == ["boss", "clerk"]
+    assert people.account(clerk.name).roles == {Role.VIEWER}
