@@ -21,6 +21,8 @@ _WORD_RULES: Final = (
     re.compile(r":(?=\S)"),  # schemes, ports and :emoji:
     re.compile(r"^[-+>]|^ +"),  # a list, a quotation or code, at the start
 )
+_ACTORS: Final = frozenset({"reviewer", "breakglass", "client", "host", "agent", "executor", "standing"})
+"""Our own words for who acts, before a colon and a name; none of them is the scheme of an address."""
 
 
 def inert(text: str, *, limit: int = MAX_INERT) -> str:
@@ -28,6 +30,14 @@ def inert(text: str, *, limit: int = MAX_INERT) -> str:
     head, left_out, tail = clip(text, head=limit - limit // 3, tail=limit // 3)
     shown = _plain(head)
     return f"{shown} \u27e8{left_out} bytes not shown\u27e9 {_plain(tail)}" if left_out else shown
+
+
+def inert_by(by: str) -> str:
+    """Return who did something, as the log says it: the word for what they are stays as it is, their name is inert."""
+    what, _, name = by.partition(":")
+    if what not in _ACTORS or not name:
+        return inert(by)
+    return f"{what}:{inert(name).replace(':', code_point(':'))}"  # no second colon: between two a word is an emoji
 
 
 def _plain(text: str) -> str:
@@ -41,4 +51,4 @@ def _escaped(found: re.Match[str]) -> str:
     return "".join(code_point(character) for character in found[0])
 
 
-__all__ = ["MAX_INERT", "inert"]
+__all__ = ["MAX_INERT", "inert", "inert_by"]

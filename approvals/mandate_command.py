@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -13,20 +12,20 @@ from rich.text import Text
 
 from checkvalve.approvals import audit
 from checkvalve.approvals.card import plain_table, safe
-from checkvalve.approvals.clock import micros, to_the_second
-from checkvalve.approvals.errors import MandateError
+from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.errors import MandateError, QueueError
 from checkvalve.approvals.lists import events_table
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.mandate_file import read_mandates
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import neutralise
+from checkvalve.approvals.spans import span_of
 from checkvalve.approvals.terminal import AsJson, Token, TokenFile, console, opened, prove, stop
 from checkvalve.approvals.toolspec import Effect, Role
 
 SHORT_ID: Final = 8
 _STYLES: Final = {"in force": "bold green", "used up": "yellow", "revoked": "bold red", "expired": "dim"}
-_SPANS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 Id = Annotated[str, typer.Argument(help="The mandate's id, or its first characters.")]
 
@@ -161,10 +160,10 @@ def _values(pairs: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _span(text: str) -> int:
-    number, unit = text[:-1], text[-1:]
-    if unit not in _SPANS or not (number.isascii() and number.isdigit()) or len(number) > SHORT_ID:
-        raise MandateError("--lasts: this is no span of time", remedy="write 90m, 12h or 7d")
-    return micros(timedelta(seconds=int(number) * _SPANS[unit]))
+    try:
+        return span_of(text)
+    except QueueError as error:
+        raise MandateError(f"--lasts: {error.message}", remedy=error.remedy) from None
 
 
 def _requester(queue: Queue, thread: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from checkvalve.approvals.card import SHORT_ID, leaves
 from checkvalve.approvals.clock import rfc3339, to_the_second
-from checkvalve.approvals.inert import inert
+from checkvalve.approvals.inert import inert, inert_by
 from checkvalve.approvals.notices import ASKED, ESCALATED, GLASS, REMINDER, UNREACHABLE, Notice
 from checkvalve.approvals.records import Proposal
 from checkvalve.gateway.channel_file import Channel, Mail
@@ -73,7 +73,7 @@ def webhook_body(notice: Notice, channel: Channel, origin: str) -> bytes:
             "review": _link(row, origin),
         }
     if by := notice.body.get("by"):
-        data["by"] = inert(str(by))
+        data["by"] = inert_by(str(by))
     if notice.who:
         data["who"] = [inert(name) for name in notice.who]
     if row is not None and channel.shows_values(notice):
@@ -137,7 +137,7 @@ def _pairs(notice: Notice) -> list[tuple[str, str]]:
         pairs.append(("decide before", to_the_second(row.decide_by)))
         pairs += [("who should look", ", ".join(inert(name) for name in notice.who))] if notice.who else []
     elif by := notice.body.get("by"):
-        pairs.append(("by", inert(str(by))))
+        pairs.append(("by", inert_by(str(by))))
     return [*pairs, ("id", row.id[:SHORT_ID]), ("digest", row.digest.removeprefix("sha256:")[:16])]
 
 

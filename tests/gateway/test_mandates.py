@@ -133,7 +133,7 @@ def test_the_mandate_that_a_question_offers_is_shown_and_granted(run: Run, place
         (("--source", "x(y)", "--tool", "pay", "--role", "target"), "source: its arguments cannot be read"),
         (
             ("--source", "x", "--tool", "pay", "--role", "target", "--lasts", "1 day"),
-            "--lasts: this is no span of time",
+            "--lasts: this is no length of time (write 90m, 12h or 7d)",
         ),
         (("--source", "x", "--tool", "pay", "--role", "target", "--lasts", "40d"), "more than 30 days away"),
         (("--file", "/nowhere.json"), "/nowhere.json cannot be read: No such file or directory"),
