@@ -1,8 +1,9 @@
 """Events in the form of OCSF (the Open Cybersecurity Schema Framework), for systems that collect security events.
 
 Moves of calls, votes and what is written about them are *API Activity* (class 6003); accounts and their passwords and
-keys *Account Change* (3001); sign-ins and step-ups *Authentication* (3002); roles, hand-overs and mandates, by which
-somebody may do more than before, *User Access Management* (3005); the log's own events *Event Log Activity* (1008).
+keys *Account Change* (3001); sign-ins and step-ups *Authentication* (3002); roles, hand-overs, mandates and standing
+rules, by which somebody may do more than before, *User Access Management* (3005); the log's own events *Event Log
+Activity* (1008).
 What has no place there stands under ``unmapped``, with the hash of the event.
 
 Guarantees: each event fits the JSON Schema of its class, in the version it names and in the newest one that a test has
@@ -42,6 +43,9 @@ _ACTIVITIES: Final = {
     "mandate.granted": 1,
     "mandate.revoked": 2,
     "mandate.expired": 2,
+    "standing.confirmed": 1,
+    "standing.revoked": 2,
+    "standing.expired": 2,
     "log.exported": 3,
     "log.pruned": 2,
     "log.started": 6,
@@ -52,6 +56,7 @@ _CLASSES: Final = (
     ("reviewer.roles", _ACCESS),
     ("delegation.", _ACCESS),
     ("mandate.", _ACCESS),
+    ("standing.", _ACCESS),
     ("reviewer.", _ACCOUNT),
     ("password.", _ACCOUNT),
     ("passkey.", _ACCOUNT),
@@ -70,6 +75,8 @@ _ALARMS: Final = frozenset({OPENED, REACHING[0]})
 """What somebody has to look at at once: a glass was broken, or nobody can decide a call."""
 _PEOPLE: Final = ("reviewer:", "client:", "host:", GLASS)
 """How the name of a person, or of who acts for one, begins in the log; rules, clocks and executors are no people."""
+_PARTS: Final = frozenset({"clock", "gateway", "recovery", "setup", "link", "oidc", "observe"})
+"""Parts of this program, as events name them. Any other word without a colon is the name of an account."""
 
 
 def to_ocsf(event: Event) -> dict[str, JSON]:
@@ -137,8 +144,11 @@ def _actor(body: Mapping[str, Any], *, erased: bool) -> dict[str, JSON]:
     for start in _PEOPLE:
         if by.startswith(start):
             return {"user": {"name": by.removeprefix(start), "type_id": _USER}, "invoked_by": start.rstrip(":")}
-    named = by and not (body.get("by") or body.get("issued_by"))
-    return {"user": {"name": by}} if named else {"app_name": by or "checkvalve"}
+    if by and not (body.get("by") or body.get("issued_by")):
+        return {"user": {"name": by}}
+    if by and ":" not in by and by not in _PARTS:
+        return {"user": {"name": by, "type_id": _USER}}
+    return {"app_name": by or "checkvalve"}
 
 
 def _whose(event: Event, body: Mapping[str, Any]) -> str:
@@ -149,9 +159,11 @@ def _whose(event: Event, body: Mapping[str, Any]) -> str:
 
 
 def _privilege(kind: str, body: Mapping[str, Any]) -> str:
-    """Return what somebody may do since, in a word: roles, standing in for somebody, a mandate."""
+    """Return what somebody may do since, in a word: roles, standing in for somebody, a mandate or a rule."""
     if kind == "reviewer.roles":
         return str(body.get("roles") or "roles")
+    if kind.startswith("standing."):
+        return "standing rule"
     return "stands in for an approver" if kind.startswith("delegation.") else "mandate"
 
 

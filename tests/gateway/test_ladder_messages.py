@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from checkvalve.approvals.audit import read_events
-from checkvalve.approvals.inert import inert
 from checkvalve.approvals.ladder import Ladder
 from checkvalve.approvals.notices import GLASS, Notice, notice_of
 from checkvalve.approvals.outbox import Outbox
