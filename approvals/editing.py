@@ -80,7 +80,7 @@ def as_edit(decision: Decision, before: Mapping[str, JSON], after: Mapping[str, 
     """
     typed = {item.path for item in changes(before, after)}
     arguments = tuple(_by_hand(item, editor) if item.path in typed else item for item in decision.arguments)
-    hands = {_text(item.after) for item in changes(before, after)}
+    hands = {_text(item.after) for item in changes(before, after)} | (_names(dict(after)) - _names(dict(before)))
     offered = tuple(item for item in decision.endorsable if item.value not in hands)
     verdict = decision.verdict
     if isinstance(verdict, Allow):
@@ -95,6 +95,13 @@ def as_edit(decision: Decision, before: Mapping[str, JSON], after: Mapping[str, 
 def _by_hand(item: ArgumentReport, editor: str) -> ArgumentReport:
     hand: dict[str, object] = {"source": f"{HAND}{editor}", "span": [0, 0], "match": TYPED, "trust": "untrusted"}
     return replace(item, origins=(hand, *item.origins))
+
+
+def _names(value: JSON) -> set[str]:
+    """Return every name of a field in a value, at any depth: an edit may type names as well."""
+    if isinstance(value, dict):
+        return set(value).union(*map(_names, value.values()))
+    return set().union(*map(_names, value)) if isinstance(value, list) else set()
 
 
 def _text(value: JSON) -> str:

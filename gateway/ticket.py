@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,10 +47,11 @@ class Met:
     request: ToolCallRequest
     session: GuardSession
     call: Call
+    servers: Mapping[str, str]
 
     def tools(self) -> dict[str, BaseTool]:
-        """Return the agent's tools by name."""
-        return tools_of(self.request)
+        """Return the agent's tools of the call's own server, by name."""
+        return tools_of(self.request, self.servers, self.call.server)
 
 
 @dataclass
@@ -63,6 +64,7 @@ class Ticket:
     proposal: Proposal
     started: bool = False
     unread: bool = False
+    servers: Mapping[str, str] = field(default_factory=dict)
     asked: str = ""  # the digest of what the model proposed; what a person made of it has another one
     paused: GraphBubbleUp | None = None
     returned: Any = None
@@ -136,7 +138,8 @@ class Ticket:
 
     def keeping(self, services: Services) -> Keeping | None:
         """Return what keeps the undoing of this call, where its tool says how it is undone."""
-        return Keeping.of(services, self.session, self.runs, tools_of(self.request).get)
+        tools = tools_of(self.request, self.servers, self.call.server)
+        return Keeping.of(services, self.session, self.runs, tools.get)
 
     def keep(self, keeping: Keeping | None) -> Keep | None:
         """Return what says of the result that came back how it is undone."""
@@ -184,9 +187,13 @@ class Ticket:
         return result
 
 
-def tools_of(request: ToolCallRequest) -> dict[str, BaseTool]:
-    """Return the tools of the agent that made a request, by name."""
-    return {tool.name: tool for tool in getattr(request.runtime, "tools", None) or ()}
+def tools_of(request: ToolCallRequest, servers: Mapping[str, str], server: str) -> dict[str, BaseTool]:
+    """Return those tools of the agent that made a request which ``servers`` says are of one server, by name.
+
+    Another server may offer a tool under the same name, and what that one returns is not what the manifest declares.
+    """
+    tools = getattr(request.runtime, "tools", None) or ()
+    return {tool.name: tool for tool in tools if servers.get(tool.name, "") == server}
 
 
 def name_of(request: ToolCallRequest) -> tuple[str, str]:

@@ -148,7 +148,7 @@ class ToolGate:
         call = call_of(request, turn, self._servers.get(request.tool_call["name"], ""), self.gateway.manifest)
         session.load(call.turn)
         self.conversation.take_in(session, before)
-        return Met(request, session, call)
+        return Met(request, session, call, self._servers)
 
     def _open(self, met: Met | ToolMessage) -> Ticket | ToolMessage:
         """Do step 3."""
@@ -162,7 +162,7 @@ class ToolGate:
             message = self._refused(request, session.thread, refusal(error))
             session.deliver(mark_of(message))
             return message
-        ticket = Ticket(request, session, call, proposal, asked=session.request(call).digest)
+        ticket = Ticket(request, session, call, proposal, servers=met.servers, asked=session.request(call).digest)
         self._say(ticket)
         ticket.proposal = ticket.stands(self.gateway.queue)
         return ticket

@@ -74,7 +74,7 @@ _HOST_LIKE: Final = re.compile(r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}[^\W\d_]
 _CLOSING: Final = re.compile(r"\s{0,20}(?:\"[^\"]{0,500}\"|'[^']{0,500}'|\([^()]{0,500}\))?\s{0,20}\)")
 _EAST_ASIAN: Final = frozenset("，！？；：、（）「」『』【】《》")
 SIGNS: Final = re.compile(
-    r"://|[/\\]{2}|\]\(|\]:|<[A-Za-z/]|(?i:www\.|data:|script:|url\(|mailto:|src|blob:)|[^\W_][.\u3002][^\W_]"
+    r":[/\\]|[/\\]{2}|\]\(|\]:|<[A-Za-z/]|(?i:www\.|data:|script:|url\(|mailto:|src|blob:)|[^\W_][.\u3002][^\W_]"
 )
 """What every form has at least one of: a text without any is not looked at closer."""
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from checkvalve.filters.outbound.forms import Form, forms, names
 from checkvalve.filters.outbound.hosts import address_of
-from checkvalve.filters.outbound.judge import LinkOrigin, Origins, Ruling, has_blob, judge
+from checkvalve.filters.outbound.judge import Origins, Ruling, has_blob, judge
 from checkvalve.filters.outbound.rules import OutboundRules
 from checkvalve.filters.outbound.view import view_of
 from checkvalve.filters.outcomes import Edit, Severity, apply_edits
@@ -104,7 +104,7 @@ def _links(piece: str, rules: OutboundRules, origins: Origins, *, suspicious: bo
     view = view_of(piece)
     for form in forms(view):
         ruling = judge(form, rules.links, origins, lambda target: _is_private(target, rules, suspicious=suspicious))
-        if form.definition and not _may_define(form, ruling, rules, origins):
+        if form.definition and not _may_define(form, ruling, rules):
             yield from (
                 _edit(*place, sign, "definition", Severity.NOTE)
                 for place, sign in zip(form.remove, ("", ":"), strict=True)
@@ -116,11 +116,12 @@ def _links(piece: str, rules: OutboundRules, origins: Origins, *, suspicious: bo
             yield from _rewritten(form, Ruling("remove", "link-data"))
 
 
-def _may_define(form: Form, ruling: Ruling, rules: OutboundRules, origins: Origins) -> bool:
-    """Say whether a definition may stay one, although images can use it: what it names is fixed, or may be loaded."""
-    if ruling.what != "keep":
-        return False
-    return origins(form.target) is LinkOrigin.NAMED or rules.links.hosts.fetches(address_of(form.target))
+def _may_define(form: Form, ruling: Ruling, rules: OutboundRules) -> bool:
+    """Say whether a definition may stay one, although images can use it: where clients may load what it names.
+
+    An address that the user named may be followed, and yet no client visits it without a click.
+    """
+    return ruling.what == "keep" and rules.links.hosts.fetches(address_of(form.target))
 
 
 def _is_private(target: str, rules: OutboundRules, *, suspicious: bool) -> bool:

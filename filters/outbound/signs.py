@@ -24,7 +24,7 @@ _NEEDED: Final = {  # ``@`` stands for what is not ASCII, too
     ),
     NAME: "[a-z0-9@]{16}",
     SIGNED: (
-        r"://|[/\\]{2}|\]\(|\]:|<[a-z/]|www\.|data:|script:|url\(|mailto:|src|blob:|[a-z0-9][.][a-z0-9]"
+        r":[/\\]|[/\\]{2}|\]\(|\]:|<[a-z/]|www\.|data:|script:|url\(|mailto:|src|blob:|[a-z0-9][.][a-z0-9]"
     ),  # in ASCII what every form has at least one of
 }
 _SET: Final = PatternSet((_NEEDED[number] for number in sorted(_NEEDED)), ignore_case=True)

@@ -10,6 +10,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
 
 from checkvalve.filters.links import links
+from checkvalve.filters.outbound.judge import LinkOrigin
 from checkvalve.filters.outbound.scan import scan_outbound
 from checkvalve.gateway.langchain import CheckvalveMiddleware, user_message
 from tests.fakes import ScriptedModel
@@ -59,3 +60,20 @@ def test_what_stands_before_an_address_does_not_hide_it(text: str) -> None:
 @pytest.mark.parametrize("scheme", ["ws", "wss", "webcal", "sftp", "smb", "feed"])
 def test_other_addresses_that_clients_open_are_links(scheme: str) -> None:
     assert "evil.example" not in scan_outbound(f"see {scheme}://evil.example/p?q=4.1M").text
+
+
+@pytest.mark.parametrize(
+    "text", ["https:/2130706433/secret", "http:\\\\evil/secret", "see https:/evil/secret", "é https:/evil/secret"]
+)
+def test_an_address_without_a_dot_and_with_one_slash_is_looked_at(text: str) -> None:
+    """Browsers mend the slashes; a quick look for signs of links must not need two of them, or a dot."""
+    assert "secret" not in scan_outbound(text).text
+
+
+def test_an_address_of_the_users_own_is_visited_by_no_picture() -> None:
+    """It may be followed, and yet no client may visit it without a click: an image can use a definition, too."""
+    link = "https://friend.example/confirm?token=8f3kz0a1b2c3d4e5f6a7"
+    for text in (f"![x]({link})", f"![x][a]\n\n[a]: {link}", f"[a]: {link}\n\n![x][a]"):
+        shown = scan_outbound(text, origins=lambda _: LinkOrigin.NAMED).text
+        assert not [found for found in links(shown) if found.auto_fetch], shown
+    assert scan_outbound(f"[x]({link})", origins=lambda _: LinkOrigin.NAMED).text == f"[x]({link})"
