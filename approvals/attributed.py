@@ -220,10 +220,10 @@ def _is_aimed_at(seen: Mention, text: str, spec: ArgumentSpec, verbs: Sequence[s
     if spec.kind not in PEOPLE or spelled:
         if spec.kind == "text" and not (seen.marked or capitalised or text[:1].isdigit() or is_introduced(seen)):
             return is_destination(seen, verbs, typed=False, capitalised=capitalised)
+        if is_spoken_of(seen, file=spec.kind == "path"):
+            return False
         if has_rivals(text, words_in_force):
             return is_asked_of(seen, verbs, shape(text))
-        if is_spoken_of(seen):
-            return False
         return not is_looked_at(seen, verbs) or (spec.kind == "name" and is_of(seen))
     typed = spec.kind not in _NAMES and canonical(spec.kind, text) is not None
     if text.lower() in frozenset().union(*RECORD_TYPES) or (typed and is_somebody_elses(seen, words_in_force, verbs)):
