@@ -26,6 +26,7 @@ from checkvalve.approvals.records import State
 from checkvalve.approvals.review_tables import afterlooks
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.roles import Role, account_of, require_role
+from checkvalve.approvals.spoken import kept, letters
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import events
@@ -190,9 +191,8 @@ def words(text: str, what: str, least: int, most: int) -> str:
     Raises:
         QueueError: it is too short, too long, or no words.
     """
-    said = " ".join(text.split())
-    letters = sum(char.isalpha() for char in said)
-    if not least <= len(said) <= most or letters * 2 < least:
+    said = " ".join(kept(text).split())
+    if not least <= len(said) <= most or letters(said) * 2 < least:
         raise QueueError(f"{what} is words, {least} to {most} characters", remedy="say it so that others understand it")
     return said
 

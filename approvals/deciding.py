@@ -36,6 +36,7 @@ from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.roles import Account, Role, account_of, accounts, either, who_could
+from checkvalve.approvals.spoken import kept, says_something
 from checkvalve.approvals.stepup import StepUp
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.votes import Vote, Voter
@@ -74,14 +75,15 @@ def say_yes(
 
     Raises:
         ConflictError, CredentialError, NotAllowedError, BudgetError, DigestError, NoteNeededError, StepUpError,
-        StoreCorruptError: nothing was changed.
+        QueueError, StoreCorruptError: nothing was changed.
     """
+    kept(yes.note)
     plan = _open(connection, bench, proposal, reviewer, at)
     require_recorded(connection, proposal.id)
     voter = _voter(connection, bench, proposal, plan, reviewer, yes=True, at=at)
     match_digest(proposal, yes.digest)
     _check_channel(plan, yes.channel)
-    if plan.note_required and not yes.note.strip():
+    if plan.note_required and not says_something(yes.note):
         raise NoteNeededError("a yes to this call takes a reason in words", remedy="say why it is right: a note")
     if plan.step_up or yes.step_up is not None:
         stepup.spend(connection, yes.step_up, proposal, reviewer, at=at)
@@ -117,8 +119,9 @@ def say_no(  # each is a part of the no
     It is also taken where the tables were edited by hand: nothing runs because of it.
 
     Raises:
-        ConflictError, CredentialError, NotAllowedError, StoreCorruptError: nothing was changed.
+        ConflictError, CredentialError, NotAllowedError, QueueError, StoreCorruptError: nothing was changed.
     """
+    kept(code + note)
     plan = _open(connection, bench, proposal, reviewer, at)
     voter = _voter(connection, bench, proposal, plan, reviewer, yes=False, at=at)
     votes.cast(connection, proposal, voter, yes=False, at=at, code=code, note=note, channel=channel)

@@ -25,6 +25,7 @@ from checkvalve.approvals.people import folded, same_person
 from checkvalve.approvals.review_tables import delegations
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.roles import Account, Role, account_of, accounts
+from checkvalve.approvals.spoken import kept, says_something
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.filters.strictjson import JSON
@@ -217,8 +218,8 @@ def _enabled(connection: sa.Connection, name: str) -> Account:
 
 
 def _reason(text: str) -> str:
-    said = " ".join(text.split())
-    if not MIN_REASON <= len(said) <= MAX_REASON or not any(char.isalnum() for char in said):
+    said = " ".join(kept(text).split())
+    if not MIN_REASON <= len(said) <= MAX_REASON or not says_something(said):
         raise QueueError(
             f"handing over takes a reason in words, {MIN_REASON} to {MAX_REASON} characters", remedy="say why"
         )

@@ -32,6 +32,7 @@ from checkvalve.approvals.erased_words import (
 )
 from checkvalve.approvals.errors import ConflictError, NotFoundError
 from checkvalve.approvals.records import MOVES, Proposal, from_row
+from checkvalve.approvals.spoken import kept
 from checkvalve.approvals.tables import attempts, content, endorsements, grants, history, proposals, uses
 from checkvalve.filters.strictjson import JSON
 
@@ -46,6 +47,7 @@ def erase_call(connection: sa.Connection, proposal_id: str, *, at: int, by: str,
     row = connection.execute(sa.select(proposals).where(proposals.c.id == proposal_id)).mappings().one_or_none()
     if row is None:
         raise NotFoundError("there is no such proposal", remedy="list them: checkvalve approvals list --all")
+    kept(reason)
     if is_erased(connection, proposal_id):
         raise ConflictError("this call was erased before", remedy="nothing was changed")
     proposal = from_row(row)

@@ -27,6 +27,7 @@ from checkvalve.approvals.render import short
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.review_rules import ReviewRules
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
+from checkvalve.approvals.spoken import kept
 from checkvalve.approvals.standing_rules import StandingRules
 from checkvalve.approvals.stepup import StepUp
 from checkvalve.approvals.store import Store
@@ -217,7 +218,7 @@ class Queue(Granting):
 
     def settle(self, proposal_id: str, reviewer: Reviewer, *, done: bool, note: str = "") -> Proposal:
         """Say how an unknown outcome really ended, after looking."""
-        end = State.CONFIRMED_DONE if done else State.CONFIRMED_NOT_DONE
+        end, note = State.CONFIRMED_DONE if done else State.CONFIRMED_NOT_DONE, kept(note)
         self.get(proposal_id)
         with self.store.write() as connection:
             proposal = moves.load(connection, proposal_id)

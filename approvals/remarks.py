@@ -27,9 +27,9 @@ from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.review_tables import remarks
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.spoken import kept
 from checkvalve.approvals.tablecheck import require_recorded
-from checkvalve.filters.errors import HostileInputError
-from checkvalve.filters.strictjson import JSON, check_value
+from checkvalve.filters.strictjson import JSON
 
 MAX_TEXT: Final = 2_000
 """Characters of one remark: what somebody reads beside a card."""
@@ -142,11 +142,7 @@ def checked_text(text: str) -> str:
     said = text.strip()
     if not said or len(said) > MAX_TEXT:
         raise QueueError("a remark is a text", remedy=f"of at most {MAX_TEXT:,} characters")
-    try:
-        check_value(said)
-    except HostileInputError as error:
-        raise QueueError(f"this text cannot be kept [{error.code}]", remedy="give plain text") from error
-    return said
+    return kept(said)
 
 
 def read(connection: sa.Connection, proposal_id: str) -> list[Remark]:

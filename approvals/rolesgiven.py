@@ -38,7 +38,7 @@ def person_for(known: Iterable[Account], name: str, person: str) -> str:
         QueueError: this is no name of a person, or somebody of the account's own name is known as another person.
     """
     listed = list(known)
-    whose = folded(person) or name
+    whose = folded(person) if person else name
     if not is_usable(whose):
         raise QueueError(f"a person has a printable name: {RULE}", remedy="give the name of their first account")
     for one in listed:

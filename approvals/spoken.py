@@ -1,0 +1,38 @@
+"""What people say in words beside a decision: a text that can be kept, and that whoever reads the record can see.
+
+Guarantees: pure; bytes that were no text (a terminal hands them over as lone surrogates) are refused before anything is
+stored; characters that leave no mark on a screen count for nothing where a reason is asked for.
+"""
+
+from __future__ import annotations
+
+from checkvalve.approvals.errors import QueueError
+from checkvalve.filters.errors import HostileInputError
+from checkvalve.filters.normalise import is_invisible
+from checkvalve.filters.strictjson import check_value
+
+
+def kept(text: str) -> str:
+    """Return a text as it is.
+
+    Raises:
+        QueueError: no database keeps it.
+    """
+    try:
+        check_value(text)
+    except HostileInputError as error:
+        raise QueueError(f"this text cannot be kept [{error.code}]", remedy="give plain text") from error
+    return text
+
+
+def letters(text: str) -> int:
+    """Return how many letters of a text can be seen."""
+    return sum(char.isalpha() and not is_invisible(char) for char in text)
+
+
+def says_something(text: str) -> bool:
+    """Say whether a letter or digit of a text can be seen."""
+    return any(char.isalnum() and not is_invisible(char) for char in text)
+
+
+__all__ = ["kept", "letters", "says_something"]
