@@ -18,6 +18,7 @@ from typing import Final, Self, TypeVar
 import sqlalchemy as sa
 
 from checkvalve.approvals import postgres, schema, sqlite_file
+from checkvalve.approvals.addresses import shown_address
 from checkvalve.approvals.errors import StoreBusyError, StoreCorruptError, StoreUnreachableError
 from checkvalve.approvals.faults import translated
 
@@ -86,7 +87,7 @@ class Store:
     @property
     def address(self) -> str:
         """The database's URL for people: without its password."""
-        return self._engine.url.render_as_string(hide_password=True)
+        return shown_address(self._engine.url)
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:

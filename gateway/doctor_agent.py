@@ -13,6 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from sqlalchemy.engine import make_url
+
+from checkvalve.approvals.addresses import has_password
 from checkvalve.gateway.doctor import Finding, ok, problem, unknown, warning
 from checkvalve.gateway.doctor_user import Access, User, own_user
 from checkvalve.gateway.places import own_files
@@ -42,7 +45,7 @@ def files_of(settings: Settings, file: Path | None, more: Sequence[Path] = ()) -
 def is_secret(name: str, path: Path, settings: Settings) -> bool:
     """Say whether a file may be read by its owner alone."""
     if name == "settings file":
-        return "@" in settings.database_url.partition("://")[2].partition("/")[0]  # the address has a password
+        return has_password(make_url(settings.database_url))
     return name not in _OPEN_TO_READ and not any(word in name for word in _PUBLIC) and path.exists()
 
 

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import sqlalchemy as sa
 
 from checkvalve.approvals import schema
+from checkvalve.approvals.addresses import shown_address
 from checkvalve.approvals.anchors import FileAnchor, SyslogAnchor, WitnessAnchor
 from checkvalve.approvals.clock import system_clock, to_the_second
 from checkvalve.approvals.manifest import load_manifest
@@ -51,7 +52,7 @@ def database(settings: Settings) -> Iterator[Finding]:
             there = connection.execute(sa.text("SELECT now()")).scalar() if file is None else None
     finally:
         engine.dispose()
-    shown = engine.url.render_as_string(hide_password=True)
+    shown = shown_address(engine.url)
     if found != schema.NEWEST:
         yield problem(
             "database", f"{shown} has the tables of version {found or 'none'}; this program's are {schema.NEWEST}",

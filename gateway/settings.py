@@ -20,6 +20,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from checkvalve.approvals.addresses import shown_address
 from checkvalve.gateway.audit_settings import AUDIT_PATHS
 from checkvalve.gateway.channel_settings import CHANNEL_PATHS
 from checkvalve.gateway.errors import SettingsError
@@ -161,7 +162,7 @@ def shown(settings: Settings) -> dict[str, object]:
     values = settings.model_dump(mode="json")
     for name in _URLS:
         if values[name]:
-            values[name] = make_url(str(values[name])).render_as_string(hide_password=True)
+            values[name] = shown_address(make_url(str(values[name])))
     return values
 
 
