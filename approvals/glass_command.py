@@ -39,6 +39,7 @@ _SAID: Final = {
     "escalated": "others were told",
     "unreachable": "NOBODY CAN DECIDE IT: too few enabled reviewers may, whoever asked left out",
     "reachable": "somebody can decide it again",
+    "afterlook": "ran by one person's word, and nobody has looked at it yet",
 }
 
 
@@ -53,7 +54,7 @@ def say_urgent(queue: Queue, *, as_json: bool) -> None:
     with queue.store.read() as connection:
         open_ = afterlooks.count_open(connection)
     for name, since in lost.items():
-        said = f"NOBODY CAN DECIDE {name[:SHORT_ID]} since {to_the_second(since)}: too few enabled reviewers may"
+        said = f"NOBODY CAN DECIDE {name[:SHORT_ID]} since {to_the_second(since)}: too few reviewers may say yes"
         console(stderr=as_json).print(Text(said, style="bold red"), soft_wrap=True)
     if lost:
         console(stderr=as_json).print("    add a reviewer or give roles: checkvalve approvals reviewer --help")

@@ -21,6 +21,8 @@ REACHING: Final = ("proposal.unreachable", "proposal.reachable")
 """Kinds of events that say that nobody can decide a call, or that somebody can again."""
 OPENED: Final = "afterlook.opened"
 CLOSED: Final = "afterlook.closed"
+DUE: Final = "afterlook.due"
+"""A day is over in which nobody looked; it changes nothing."""
 _OTHERS: Final = ("delegation.given", "delegation.ended", OPENED, CLOSED)
 HANDED: Final = frozenset({*LADDER, *REACHING, *_OTHERS})
 """The kinds that are taken in here; none of them moves a call."""
@@ -56,4 +58,4 @@ class Told:
             self.unreachable_at = at if kind == REACHING[0] else None
 
 
-__all__ = ["BROKEN", "CLOSED", "GLASS", "HANDED", "LADDER", "OPENED", "REACHING", "REVIEWER", "Told"]
+__all__ = ["BROKEN", "CLOSED", "DUE", "GLASS", "HANDED", "LADDER", "OPENED", "REACHING", "REVIEWER", "Told"]

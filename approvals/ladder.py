@@ -3,7 +3,8 @@
 1. What is over is closed first: a question whose time is up expires, and nobody is reminded of it. 2. Of each question
 with a rung that is due, the plan's row is compared and set, and the event of the rung is written with it. Where several
 rungs were missed, each has its event, and people are told of the newest reminder only. 3. Where accounts or questions
-have changed since the last look, it is counted anew whether anybody could decide what waits.
+have changed since the last look, it is counted anew whether anybody could decide what waits. 4. Who may look after a
+broken glass is told every day that somebody has to.
 
 Guarantees: nothing here decides; a record that was changed beside the log is left alone, named, and holds up no other
 one; a time that runs out is an expiry, and never looks like a person's no.
@@ -17,7 +18,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, deciding, delegations, moves, plans, reach, stuck, votes
+from checkvalve.approvals import afterlook_due, audit, deciding, delegations, moves, plans, reach, stuck, votes
 from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.overdue import close_overdue, readable
 from checkvalve.approvals.plans import Plan
@@ -44,7 +45,10 @@ _OPEN = proposals.c.state == State.PENDING.value
 
 @dataclass(frozen=True, slots=True)
 class Climbed:
-    """One thing that a look did: ``what`` is ``reminded``, ``escalated``, ``unreachable`` or ``reachable``."""
+    """One thing that a look did.
+
+    ``what`` is ``reminded``, ``escalated``, ``unreachable``, ``reachable`` or ``afterlook``.
+    """
 
     proposal_id: str
     what: str
@@ -69,7 +73,7 @@ class Ladder:
         self._seen: int | None = None  # the event up to which it is known who can be reached
 
     def tick(self) -> Look:
-        """Do the three steps once."""
+        """Do the four steps once."""
         look = Look()
         self._close(look)
         now = self._queue.clock()
@@ -80,6 +84,7 @@ class Ladder:
             except StoreCorruptError:
                 look.damaged.append(name)
         look.done += self._reach(now)
+        look.done += [Climbed(name, "afterlook", who) for name, who in afterlook_due.remind(self._queue).items()]
         return look
 
     def _close(self, look: Look) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 
 from checkvalve.approvals.attention import REACHED
 from checkvalve.approvals.audit import Event
-from checkvalve.approvals.handed import BROKEN
+from checkvalve.approvals.handed import BROKEN, DUE
 from checkvalve.approvals.moves import OBSERVE
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.risk import Tier, tier_of
@@ -30,6 +30,7 @@ _PLAIN: Final[Mapping[str, str]] = {
     REACHED: "budget",
     ASKED_BACK: "question",
     ANSWERED: "answer",
+    DUE: "afterlook",
 }
 TALK: Final = ("question", "answer")
 ASKED: Final = "asked"
@@ -52,9 +53,22 @@ KINDS: Final = (
 ``paused`` and ``resumed`` are about a task that asked too much, ``budget`` about a person who said yes too often.
 ``reminder`` and ``escalated``: a call still waits, and who should look now. ``unreachable``: nobody can decide it.
 ``question``: a reviewer asked something about a call, ``answer``: the requester answered; neither tells the words.
-``glass_broken``: one person alone let a call run in an emergency; every channel is told of it.
+``glass_broken``: one person alone let a call run in an emergency; every channel is told of it. ``afterlook``:
+nobody has looked at that for a day.
 """
-FOR_PEOPLE: Final = (ASKED, "expired", "unknown", "paused", "budget", *TALK, REMINDER, ESCALATED, UNREACHABLE, GLASS)
+FOR_PEOPLE: Final = (
+    ASKED,
+    "expired",
+    "unknown",
+    "paused",
+    "budget",
+    *TALK,
+    REMINDER,
+    ESCALATED,
+    UNREACHABLE,
+    GLASS,
+    "afterlook",
+)
 """The kinds after which a person has something to do."""
 _LADDER: Final[Mapping[str, str]] = {"reminded": REMINDER, "escalated": ESCALATED, "unreachable": UNREACHABLE}
 CHANNEL: Final = "channel:"

@@ -47,6 +47,7 @@ _SAID: Final = {
     REMINDER: "a call still waits for a person",
     ESCALATED: "a call has waited too long: others should look at it now",
     UNREACHABLE: "nobody can decide a call: too few enabled reviewers may, whoever asked left out",
+    "afterlook": "a glass was broken, and nobody has looked at that call yet: another person has to",
     GLASS: "somebody broke the glass: a call was approved by one person alone, and has to be looked at afterwards",
 }
 """What happened, in our own words."""

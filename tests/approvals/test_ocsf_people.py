@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,12 +25,12 @@ def test_a_standing_rule_is_given_and_taken_by_people(tmp_path: Path) -> None:
         rules.revoke(made.id, first)
         people.disable(second.name, by=first)
         with world.gateway.store.read() as connection:
-            told = {event.kind: to_ocsf(event) for event in read_events(connection)}
+            told: dict[str, Any] = {event.kind: to_ocsf(event) for event in read_events(connection)}
     given = [told[f"standing.{word}"] for word in ("made", "confirmed", "revoked")]
     assert {item["class_uid"] for item in given} == {ACCESS}
     assert [item["activity_id"] for item in given[1:]] == [ASSIGN, REVOKE]
-    users = [item["actor"]["user"] for item in given]  # type: ignore[index,call-overload]
+    users = [item["actor"]["user"] for item in given]
     assert users == [{"name": name, "type_id": 1} for name in (first.name, second.name, first.name)]
-    assert {item["privileges"][0] for item in given} == {"standing rule"}  # type: ignore[index,call-overload]
+    assert {item["privileges"][0] for item in given} == {"standing rule"}
     assert told["reviewer.disabled"]["actor"] == {"user": {"name": first.name, "type_id": 1}}
-    assert told["proposal.succeeded"]["actor"].keys() == {"app_name"}  # type: ignore[union-attr]
+    assert told["proposal.succeeded"]["actor"].keys() == {"app_name"}
