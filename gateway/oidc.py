@@ -37,6 +37,7 @@ PROVED: Final = 300
 _KEPT: Final = 3_600.0  # seconds for which the issuer's own words are kept
 _AGAIN: Final = 30.0  # seconds between looks for new keys
 _MAX_SUBJECT: Final = 255
+_LATEST: Final = 253_402_300_799  # seconds: the end of the year 9999
 _MAX_GROUPS: Final = 1_000
 
 
@@ -144,9 +145,9 @@ class Provider:
             "audience": self.rules.client_id in audiences and party == self.rules.client_id,
             "expired": now < expires + LEEWAY,
             "age": made - LEEWAY <= now <= made + MAX_AGE,
-            "nonce": secrets.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()),
-            "subject": isinstance(claims.get("sub"), str) and 0 < len(claims["sub"]) <= _MAX_SUBJECT,
-            "proof": not prove or now - _number(claims.get("auth_time")) <= PROVED + LEEWAY,
+            "nonce": secrets.compare_digest(str(claims.get("nonce", "")).encode("utf-8", "replace"), nonce.encode()),
+            "subject": _is_subject(claims.get("sub")),
+            "proof": not prove or -LEEWAY <= now - _number(claims.get("auth_time")) <= PROVED + LEEWAY,
         }
         if wrong := next((name for name, good in checks.items() if not good), ""):
             raise OidcError(wrong, "the ID token is not for this sign-in")
@@ -222,8 +223,15 @@ def _is_public(key: object) -> bool:
     return isinstance(key, dict) and key.get("kty") in {"RSA", "EC"} and key.get("use", "sig") == "sig"
 
 
+def _is_subject(value: object) -> bool:
+    """Say whether this can name somebody: visible characters, and no more than the specification allows."""
+    return isinstance(value, str) and 0 < len(value) <= _MAX_SUBJECT and value.isprintable()
+
+
 def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+    """Return a moment, 0 for what is none."""
+    is_one = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _LATEST
+    return float(value) if is_one else 0.0  # type: ignore[arg-type]  # mypy forgets what was asked
 
 
 __all__ = ["ALGORITHMS", "LEEWAY", "MAX_AGE", "OidcRules", "Provider", "Started", "Told"]

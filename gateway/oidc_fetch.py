@@ -55,7 +55,7 @@ def ask(
                 if len(found) > MAX_ANSWER or time.monotonic() > until:
                     raise OidcError("too_long", "the answer of the sign-in service is too long or too slow")
             status = answer.status_code
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise OidcError("unreachable", "the sign-in service cannot be reached") from error
     if status != _OK:
         raise OidcError(f"status_{status}", "the sign-in service refused")

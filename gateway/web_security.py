@@ -67,7 +67,11 @@ def is_foreign(headers: Headers, host: str) -> bool:
     """
     site = headers.get("sec-fetch-site", "same-origin")
     origin = headers.get("origin", "null")
-    return site not in {"same-origin", "none"} or (origin != "null" and urlsplit(origin).netloc.lower() != host.lower())
+    try:
+        named = urlsplit(origin).netloc.lower()
+    except ValueError:  # no browser sends such an address
+        return True
+    return site not in {"same-origin", "none"} or (origin != "null" and named != host.lower())
 
 
 class Shield:
