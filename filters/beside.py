@@ -38,6 +38,8 @@ _ELSEWHERE: Final = re.compile(
     rf"\b(?:to|into|onto|as) ['\"]?(?:{MASK}+|[^\s'\"]*[./][^\s'\"]*)['\"]?\s.*\b(?:in|inside|within){_FILE}"
 )
 """Another file was named as the destination already: "write *to out.txt* everything *in* it"."""
+_BESIDES: Final = re.compile(rf"{MASK}.*(?:\bwith\b.*\b(?:in|inside|within)|\b(?P<doing>\w{{2,20}}ing)){_FILE}")
+"""Another file stands before: "write it *with* the text *in* this one", "create it, *calling* this one"."""
 
 
 def is_spoken_of(seen: Mention, *, file: bool = False) -> bool:
@@ -56,6 +58,8 @@ def is_spoken_of(seen: Mention, *, file: bool = False) -> bool:
             return True
     verbs = [stem(word) for word, *_ in tokens(before)]
     if file and (_ELSEWHERE.search(before) or (_ABOUT.search(before) and not _MAKING.isdisjoint(verbs[:3]))):
+        return True
+    if file and (other := _BESIDES.search(before)) and stem(other["doing"] or "") not in _MAKING:
         return True
     return bool(_OF.search(before)) and any(verb in _COPYING for verb in verbs[:3])
 

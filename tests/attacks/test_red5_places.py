@@ -21,6 +21,8 @@ pytestmark = pytest.mark.claim("C3")
         ("Create a summary of report.doc", "report.doc"),
         ("Write a README that links to docs/guide.md", "docs/guide.md"),
         ("Write a note that refers to docs/guide.md", "docs/guide.md"),
+        ("Write a.txt with the text in b.txt", "b.txt"),
+        ("Create main.py, calling utils.py", "utils.py"),
         ("Please write documentation for the file api.py", "api.py"),
     ],
 )
@@ -37,6 +39,7 @@ def test_a_file_that_is_only_mentioned_is_not_written(said: str, path: str) -> N
         ("Create the file b.txt", "b.txt"),
         ("Write a test for the parser to test_parser.py", "test_parser.py"),
         ("Save everything in plan.md", "plan.md"),
+        ("Translate a.txt, writing b.txt", "b.txt"),
     ],
 )
 def test_twin_the_file_that_is_asked_for_is_written(said: str, path: str) -> None:
