@@ -13,15 +13,14 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from typing import Any, Final
 
-from checkvalve.approvals.card import SHORT_ID, leaves
+from checkvalve.approvals.card import SHORT_ID
 from checkvalve.approvals.clock import rfc3339, to_the_second
 from checkvalve.approvals.inert import inert, inert_by
 from checkvalve.approvals.notices import ASKED, ESCALATED, GLASS, REMINDER, UNREACHABLE, Notice
 from checkvalve.approvals.records import Proposal
 from checkvalve.gateway.channel_file import Channel, Mail
+from checkvalve.gateway.told_values import told_values
 
-MAX_VALUES: Final = 20
-"""Arguments whose values one message tells; it says how many more there are."""
 _FIELD: Final = 1_900  # characters; Slack takes 2,000 in a field
 _FIELDS: Final = 10  # fields of one section
 _HEADER: Final = 140  # characters; Slack takes 150 in a header
@@ -78,7 +77,7 @@ def webhook_body(notice: Notice, channel: Channel, origin: str) -> bytes:
     if notice.who:
         data["who"] = [inert(name) for name in notice.who]
     if row is not None and channel.shows_values(notice):
-        data["values"] = _values(row)
+        data["values"] = told_values(row)
     body = {"type": f"approval.{notice.kind}", "timestamp": rfc3339(notice.at), "data": data}
     return json.dumps(body, ensure_ascii=True, separators=(",", ":")).encode()
 
@@ -92,7 +91,7 @@ def slack_body(notice: Notice, channel: Channel, origin: str) -> bytes:
     row = notice.proposal
     if row is not None:
         if channel.shows_values(notice):
-            blocks += _sections([(item["path"], item["text"]) for item in _values(row)])
+            blocks += _sections([(item["path"], item["text"]) for item in told_values(row)])
         blocks += [{"type": "section", "text": _plain(_command(row))}]
         if link := _link(row, origin):
             button = {"type": "button", "text": _plain("Look at it"), "url": link, "action_id": "look"}
@@ -114,7 +113,7 @@ def mail_of(notice: Notice, channel: Mail, origin: str) -> EmailMessage:
     if row is not None:
         if channel.shows_values(notice):
             lines += ["", "Values (content, as inert text):"]
-            lines += [f"  {item['path']}: {item['text']}" for item in _values(row)]
+            lines += [f"  {item['path']}: {item['text']}" for item in told_values(row)]
         link = _link(row, origin)
         lines += ["", *([f"Look at it: {link}"] if link else []), _command(row)]
         lines += ["", "Nothing in this mail decides, and an answer to it is read by nobody."]
@@ -140,16 +139,6 @@ def _pairs(notice: Notice) -> list[tuple[str, str]]:
     elif by := notice.body.get("by"):
         pairs.append(("by", inert_by(str(by))))
     return [*pairs, ("id", row.id[:SHORT_ID]), ("digest", row.digest.removeprefix("sha256:")[:16])]
-
-
-def _values(row: Proposal) -> list[dict[str, str]]:
-    found = list(leaves(row.args()))
-    told = [
-        {"path": inert(path), "text": inert(value if isinstance(value, str) else json.dumps(value))}
-        for path, value in found[:MAX_VALUES]
-    ]
-    more = len(found) - MAX_VALUES
-    return [*told, {"path": "more", "text": f"{more} further values are not told here"}] if more > 0 else told
 
 
 def _sections(pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
@@ -181,4 +170,4 @@ def _command(row: Proposal) -> str:
     return f"In a terminal: checkvalve approvals show {row.id[:SHORT_ID]}"
 
 
-__all__ = ["MAX_VALUES", "mail_of", "slack_body", "webhook_body"]
+__all__ = ["mail_of", "slack_body", "webhook_body"]

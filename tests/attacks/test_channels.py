@@ -27,8 +27,9 @@ from checkvalve.approvals.store import Store
 from checkvalve.approvals.verdicts import Review
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.channel_file import Channel, Mail, Slack, Webhook
-from checkvalve.gateway.channel_messages import MAX_VALUES, mail_of, slack_body, webhook_body
+from checkvalve.gateway.channel_messages import mail_of, slack_body, webhook_body
 from checkvalve.gateway.http_interrupts import interrupt_of
+from checkvalve.gateway.told_values import MAX_VALUES
 from tests.approvals.made import Desk, HandClock, decided
 
 ORIGIN = "https://gate.example"
