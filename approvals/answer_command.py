@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -26,6 +26,7 @@ from checkvalve.approvals.matching import MIN_DIGEST, match_digest
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.spans import span_of
 from checkvalve.approvals.terminal import (
     NO_DECISION,
     Id,
@@ -118,7 +119,7 @@ def _read(file: Path) -> dict[str, JSON]:
     try:
         found = parse_strict(file.read_bytes())
     except OSError as error:
-        raise EditRefusedError(f"{file} cannot be read ({type(error).__name__})", remedy="give another file") from error
+        raise EditRefusedError(f"{file} cannot be read: {error.strerror}", remedy="give another file") from error
     except HostileInputError as error:
         raise EditRefusedError(f"{file} is not JSON [{error.code}]", remedy="give one JSON object") from error
     if not isinstance(found, dict):
@@ -211,7 +212,7 @@ def _add_leaving(app: typer.Typer, open_queue: Callable[[], Queue], others: Othe
         context: typer.Context,
         proposal_id: Id,
         *,
-        minutes: Annotated[int, typer.Option("--for", help="For how many minutes.", min=1, max=527_040)] = 60,
+        lasts: Annotated[str, typer.Option("--for", help="For how long: 90m, 12h, 7d. A bare number: minutes.")] = "1h",
         until: Annotated[datetime | None, typer.Option(help="Until when instead, in UTC.")] = None,
         end: Annotated[bool, typer.Option("--end", help="Take it back into your own queue instead.")] = False,
         token: Token = None,
@@ -225,7 +226,7 @@ def _add_leaving(app: typer.Typer, open_queue: Callable[[], Queue], others: Othe
                 snoozes.wake(queue, proposal.id, reviewer)
                 console().print(f"back in the queue of {reviewer.name}")
                 return
-            moment = queue.clock() + micros(timedelta(minutes=minutes)) if until is None else _micros(until)
+            moment = queue.clock() + _span(lasts) if until is None else _micros(until)
             if snoozes.snooze(queue, proposal.id, reviewer, moment):
                 console().print(f"out of the queue of {reviewer.name} until {to_the_second(moment)}")
             else:
@@ -242,6 +243,10 @@ def _add_leaving(app: typer.Typer, open_queue: Callable[[], Queue], others: Othe
             else:
                 responding.cancel(queue, proposal.id, means="client", name=who)
             console().print("taken back: the call does not run")
+
+
+def _span(text: str) -> int:
+    return span_of(f"{text}m" if text.strip().isascii() and text.strip().isdigit() else text)
 
 
 def _micros(moment: datetime) -> int:

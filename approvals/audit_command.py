@@ -217,7 +217,7 @@ def _whole(connection: sa.Connection, prefix: str) -> str:
     query = sa.select(column).where(column.startswith(prefix.strip().casefold(), autoescape=True)).distinct().limit(2)
     found = connection.execute(query).scalars().all()
     if not found:
-        stop(f"error: no event is about {prefix}", REFUSED)
+        stop(f"error: no event is about {prefix} (list the calls: checkvalve approvals list --all)", REFUSED)
     if len(found) > 1:
         stop(f"error: several proposals start with {prefix}; give more of the id", REFUSED)
     return str(found[0])

@@ -232,11 +232,12 @@ def _result(outcome: Outcome, unpack: Callable[[JSON], str], *, full: bool) -> T
 
 
 def _timeline(events: Iterable[Event]) -> Table:
-    table = plain_table("event", "at", "kind", "by", "code")
+    table = plain_table("event", "at", "kind and code", "by")
     for event in events:
         body = json.loads(event.body)
         by = body.get("by") or body.get("issued_by") or ""
-        what = (safe(event.kind), safe(by), safe(body.get("code") or body.get("reason") or ""))
+        code = body.get("code") or body.get("reason") or ""
+        what = safe(f"{event.kind} {code}".rstrip()), safe(str(by).removeprefix("reviewer:"))
         table.add_row(Text(str(event.seq)), Text(to_the_second(event.at)), *what)
     return table
 

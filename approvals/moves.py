@@ -9,7 +9,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit, undos
-from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.clock import rfc3339, to_the_second
 from checkvalve.approvals.errors import ConflictError, NotFoundError
 from checkvalve.approvals.records import Proposal, State, from_row, may_move
 from checkvalve.approvals.tables import grants, proposals
@@ -112,9 +112,9 @@ def move(  # noqa: PLR0913  # each is a column of the move's record
 
 def conflict(proposal: Proposal) -> ConflictError:
     """Return the error for a move that came too late or from the wrong state: who moved it, and when."""
-    by = f" by {proposal.decided_by}" if proposal.decided_by else ""
+    by = f" by {proposal.decided_by.removeprefix('reviewer:')}" if proposal.decided_by else ""
     return ConflictError(
-        f"proposal {proposal.id} is {proposal.state.value}{by} since {rfc3339(proposal.updated_at)}",
+        f"proposal {proposal.id} is {proposal.state.value}{by} since {to_the_second(proposal.updated_at)}",
         remedy="nothing was changed",
     )
 

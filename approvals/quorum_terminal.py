@@ -5,8 +5,9 @@ from __future__ import annotations
 from rich.text import Text
 
 from checkvalve.approvals import plans
-from checkvalve.approvals.card import digest_hex
+from checkvalve.approvals.card import digest_hex, named
 from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.lists import SHORT_DIGEST
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.render import neutralise
@@ -36,7 +37,9 @@ def say_outcome(queue: Queue, proposal: Proposal, reviewer: str, *, said: str = 
         console().print(f"rejected by {reviewer}")
         return
     until = to_the_second(proposal.execute_by or 0)
-    console().print(f"approved by {reviewer}: {digest_hex(proposal)} may run once until {until}")
+    what = f"{named(proposal)} ({digest_hex(proposal)[:SHORT_DIGEST]})"
+    said = f"approved by {reviewer}: {what} may run once until {until}"
+    console().print(Text(neutralise(said)), soft_wrap=True)
     if proposal.self_approved:
         console().print("this is self-approval, and the record says so")
 

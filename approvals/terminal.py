@@ -100,7 +100,10 @@ def given_token(context: typer.Context, token: str | None, file: Path | None, qu
         try:
             token = file.read_text(encoding="utf-8")
         except (OSError, UnicodeError) as error:
-            stop(f"no decision: the token file cannot be read ({type(error).__name__})", NO_DECISION)
+            why = getattr(error, "strerror", None) or "it is no text"
+            stop(f"no decision: the token file {file} cannot be read ({why})", NO_DECISION)
+        if not token.strip():
+            stop(f"no decision: the token file {file} is empty", NO_DECISION)
     if not token:
         token = ask(question, instead=f"give --token-file FILE or set {TOKEN_VARIABLE}", hide=True)
     if not token:

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import audit
 from checkvalve.approvals.canonical import canonical
-from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.clock import rfc3339, to_the_second
 from checkvalve.approvals.errors import ConflictError, StoreCorruptError
 from checkvalve.approvals.plans import Alternative, Need, Plan
 from checkvalve.approvals.records import Proposal
@@ -270,7 +270,7 @@ def require_unused(cast_before: Sequence[Vote], voter: Voter, *, yes: bool) -> V
 
 def _said_already(vote: Vote) -> str:
     whose = f"{vote.reviewer} for {vote.via}" if vote.via else vote.reviewer
-    return f"{whose} said {YES if vote.yes else NO} to this call at {rfc3339(vote.at)}"
+    return f"{whose} said {YES if vote.yes else NO} to this call at {to_the_second(vote.at)}"
 
 
 def _way_out(earlier: Vote, *, yes: bool) -> str:

@@ -22,6 +22,8 @@ class GatewayError(Exception):
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message)
         self.remedy = remedy
+        if remedy:
+            self.add_note(f"do: {remedy}")  # in a program's traceback; surfaces of ours print the remedy
 
 
 class SettingsError(GatewayError):

@@ -15,7 +15,8 @@ from checkvalve.gateway.step_channels import lost_channels
 
 def say_rules(queue: Queue, channels: Path | None = None) -> None:
     """Say what is wrong with the review rules: nothing is relaxed, so such questions would wait until they expire."""
-    for item in check(queue.rules, queue.reviewers.accounts()):
+    accounts = queue.reviewers.accounts()
+    for item in check(queue.rules, accounts) if accounts else ():  # before the first reviewer the link says it all
         log = get_logger()
         tell = log.error if item.level == "error" else log.info
         tell("review rules", where=item.where, problem=item.text)

@@ -121,7 +121,9 @@ def _add_doing(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
 @contextmanager
 def _gateway(loaded: Callable[[], LoadedSettings]) -> Iterator[Gateway]:
     found = loaded()
-    with build(found.settings, settings_file=found.file) as gateway:
+    # People read what is printed here: that a gateway was built is news to nobody, unless somebody asked for it.
+    quiet = {"log_level": "warning"} if found.origins["log_level"] == "default" else {}
+    with build(found.settings.model_copy(update=quiet), settings_file=found.file) as gateway:
         yield gateway
 
 

@@ -17,7 +17,7 @@ from checkvalve.approvals import pages_data
 from checkvalve.approvals.batching import batch_of
 from checkvalve.approvals.errors import DigestError, QueueError, StepUpError
 from checkvalve.approvals.mandates import Mandate
-from checkvalve.approvals.queue import MIN_DIGEST, match_digest
+from checkvalve.approvals.queue import match_digest
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.gateway.web_desk import HOME, Posted, Sent, Stop, back, link
 from checkvalve.gateway.web_item import Id, now_ms, own_call
@@ -62,7 +62,7 @@ def _typed(proposal: Proposal, sent: Posted, where: str) -> None:
     try:
         match_digest(proposal, sent.get("digest"))
     except DigestError:
-        raise Stop(422, "digest", str(MIN_DIGEST), back=where) from None
+        raise Stop(422, "digest", back=where) from None
 
 
 @router.post("/items/{name}/yes")

@@ -16,7 +16,7 @@ from checkvalve.approvals.breakglass import MAX_REASON, MIN_REASON, break_glass
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import ConflictError, DigestError, NotAllowedError, QueueError
 from checkvalve.approvals.pages_data import PAGE
-from checkvalve.approvals.queue import MIN_DIGEST, match_digest
+from checkvalve.approvals.queue import match_digest
 from checkvalve.gateway.web_answers import proven
 from checkvalve.gateway.web_desk import HOME, Looking, Sent, Stop, back, link
 from checkvalve.gateway.web_glass_view import look_view
@@ -35,7 +35,7 @@ def break_(request: Request, sent: Sent, name: Id) -> Response:
     try:
         match_digest(proposal, sent.get("digest"))
     except DigestError:
-        raise Stop(422, "digest", str(MIN_DIGEST), back=where) from None
+        raise Stop(422, "digest", back=where) from None
     reason = sent.get("note")
     if not MIN_REASON <= len(" ".join(reason.split())) <= MAX_REASON:
         raise Stop(422, "glass.reason", str(MIN_REASON), back=where)

@@ -24,7 +24,7 @@ from checkvalve.approvals.errors import (
     QueueError,
     StandingRuleError,
 )
-from checkvalve.approvals.matching import MIN_DIGEST, match_digest
+from checkvalve.approvals.matching import match_digest
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.standing import MAX_CALLS, MAX_PER_DAY
 from checkvalve.approvals.standing_draft import MAX_DAYS, TIGHT, Widening, widening_from_json
@@ -140,7 +140,7 @@ def _typed(proposal: Proposal, sent: Posted, where: str) -> None:
     try:
         match_digest(proposal, sent.get("digest"))
     except DigestError:
-        raise Stop(422, "digest", str(MIN_DIGEST), back=where) from None
+        raise Stop(422, "digest", back=where) from None
 
 
 def _draft_page(visit: Visit, proposal: Proposal, wider: Widening) -> Response:

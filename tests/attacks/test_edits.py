@@ -184,7 +184,7 @@ def test_an_edit_cannot_carry_away_what_may_not_leave(office: Office) -> None:
 def test_an_edit_of_a_decided_call_is_too_late(office: Office) -> None:
     row = office.ask("send_mail", to="board@evil.example", body="hello")
     office.queue.approve(row.id, office.ben, row.digest)
-    with pytest.raises(ConflictError, match="approved by reviewer:ben"):
+    with pytest.raises(ConflictError, match="approved by ben"):
         office.edit(row, to="x@evil.example", body="hello")
     grant = office.queue.grant(row.id)
     assert grant is not None

@@ -150,5 +150,5 @@ def test_7_a_yes_that_is_sent_again_through_another_channel_is_told_of_the_first
     assert (again.status_code, review.state(row)) == (409, State.APPROVED)
     from checkvalve.approvals.errors import ConflictError
 
-    with pytest.raises(ConflictError, match="approved by reviewer:boss"):
+    with pytest.raises(ConflictError, match="approved by boss"):
         review.gateway.queue.approve(row.id, boss, row.digest)

@@ -104,7 +104,7 @@ def test_2_an_approval_and_a_rejection_at_once_do_not_both_count(twin: Twin) -> 
         )
     (lost,) = [end for end in ends if isinstance(end, ConflictError)]
     (won,) = [end.state for end in ends if end is not lost]
-    assert f"{won.value} by reviewer:ann since" in lost.message
+    assert f"{won.value} by ann since" in lost.message
     with twin.ours() as one, twin.ours() as other:
         states = together(lambda: wake(one), lambda: wake(other, REJECT))
     assert twin.sent == [SENT] * (won is State.APPROVED)

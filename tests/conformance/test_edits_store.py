@@ -68,7 +68,7 @@ def test_an_edit_is_another_call_with_a_question_of_its_own(desk: Desk, ben: Rev
     with desk.queue.store.read() as connection:
         plan = plans.read(connection, new.id)
     assert (plan.parent, plan.edited_by) == (old.id, "ben")
-    with pytest.raises(ConflictError, match="superseded by reviewer:ben"):
+    with pytest.raises(ConflictError, match="superseded by ben"):
         desk.approve(old)
     with pytest.raises(DigestError):
         desk.queue.approve(new.id, desk.reviewer, old.digest)
