@@ -10,7 +10,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals.errors import StoreBusyError, StoreCorruptError, StoreError, StoreUnreachableError
+from checkvalve.approvals.errors import QueueError, StoreBusyError, StoreCorruptError, StoreError, StoreUnreachableError
 
 _SQLITE_CORRUPT: Final = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_MISMATCH")
 _SQLITE_BUSY: Final = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")
@@ -33,6 +33,8 @@ _SERVER: Final = {  # by the start of the SQLSTATE; the longest start that fits 
 def translated(path: Path | None = None) -> Iterator[None]:
     """Raise every database error as a :class:`StoreError`; a constraint that did its work is left as it is.
 
+    A text that no database keeps is the caller's mistake: a :class:`QueueError`.
+
     ``path`` is the file that the error names, where there is one.
     """
     try:
@@ -43,6 +45,8 @@ def translated(path: Path | None = None) -> Iterator[None]:
         raise as_store_error(error.orig, path) from error
     except sqlite3.Error as error:
         raise as_store_error(error, path) from error
+    except UnicodeEncodeError as error:  # half a character: a terminal makes such of bytes that are no UTF-8
+        raise QueueError("a name or text that was given cannot be stored", remedy="give plain text") from error
     except sa.exc.TimeoutError as error:
         raise StoreBusyError("every connection to the database is in use", remedy="try again in a moment") from error
 

@@ -19,6 +19,7 @@ from checkvalve.approvals.question import UNREADABLE, Question
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.risk import Tier
 from checkvalve.approvals.roles import Role, account_of, require_role, who_could
+from checkvalve.approvals.spoken import kept
 from checkvalve.approvals.store import Store
 
 
@@ -51,7 +52,9 @@ class Granting:
 
         Raises:
             CredentialError, RoleNeededError: no approver, or not one for every call that this would let through.
+            QueueError: thread or requester is no text.
         """
+        kept(thread + requester)
         with self.store.write() as connection:
             self._require(connection, reviewer, Role.APPROVER)
             widest = _widest(mandate, self.mandates.tenant)

@@ -104,3 +104,24 @@ def test_what_is_no_text_is_refused_before_anything_is_stored(way: str, desk: De
         WAYS[way](desk, row)
     assert desk.queue.get(row.id).state is State.PENDING
     assert verify(desk.queue.store).ok
+
+
+LOOKS: dict[str, Callable[[Desk], object]] = {
+    "a call": lambda desk: desk.queue.get(NO_TEXT),
+    "calls of a task": lambda desk: desk.queue.list(thread=NO_TEXT),
+    "the start of an id": lambda desk: desk.queue.find(NO_TEXT),
+    "an after-look": lambda desk: AfterLooks(desk.queue.store, desk.clock, desk.queue.reviewers).close(
+        NO_TEXT, desk.reviewer, "it went to the right customer"
+    ),
+    "a mandate": lambda desk: desk.grant(thread=NO_TEXT),
+    "a requester": lambda desk: desk.grant(requester=NO_TEXT),
+    "endorsements": lambda desk: desk.queue.endorsements(NO_TEXT),
+    "a pause": lambda desk: desk.queue.let_go_on(NO_TEXT, desk.reviewer, more=1),
+}
+
+
+@pytest.mark.parametrize("what", LOOKS)
+def test_a_name_that_is_no_text_finds_nothing_and_says_so(what: str, desk: Desk) -> None:
+    with pytest.raises(QueueError):
+        LOOKS[what](desk)
+    assert verify(desk.queue.store).ok
