@@ -88,7 +88,7 @@ def test_an_edit_shows_what_changes_and_makes_another_call(run: Run, bench: Benc
     assert (new.args(), new.rule) == ({"to": "me@corp.example", "body": "all"}, "untrusted-target")
     shown = run("show", new.id[:8])[1]
     assert "An edit of" in shown
-    assert "edit:ann" in shown
+    assert "typed by ann, a reviewer" in shown
     assert f"Edited: {new.id[:8]}" in run("show", row.id[:8])[1]
 
 
