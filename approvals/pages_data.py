@@ -14,7 +14,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from checkvalve.approvals.audit import Event, read_events
-from checkvalve.approvals.records import Proposal, State, from_row
+from checkvalve.approvals.overdue import readable
+from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.risk import (
     CRITICAL_EFFECTS,
     CRITICAL_RULES,
@@ -63,6 +64,12 @@ class Equals:
     count: int
 
 
+class Rows(list[Proposal]):
+    """One page of calls, and the ids of those on it that cannot be read: they were changed beside the log."""
+
+    damaged: Sequence[str] = ()
+
+
 def effect_of(proposal: Proposal) -> str:
     """Return the recorded effect of a call; empty where it was refused before it had one."""
     return str(proposal.decision.get("action") or "")
@@ -100,7 +107,7 @@ def _rank() -> sa.Case[int]:
     )
 
 
-def waiting(store: Store, *, page: int = 0, thread: str = "", without: Collection[str] = ()) -> list[Proposal]:
+def waiting(store: Store, *, page: int = 0, thread: str = "", without: Collection[str] = ()) -> Rows:
     """Return one page of the open questions: the gravest first, and of equally grave ones the oldest.
 
     ``without`` are the ids of those that somebody has put off.
@@ -114,7 +121,7 @@ def waiting(store: Store, *, page: int = 0, thread: str = "", without: Collectio
     return _read(store, while_unchanged(store, mark(store), key, lambda: _ids(store, query, page)))
 
 
-def unknown(store: Store) -> list[Proposal]:
+def unknown(store: Store) -> Rows:
     """Return the calls whose outcome nobody knows, oldest first, at most one page."""
     query = sa.select(proposals).where(_row.state == State.UNKNOWN.value)
     return _rows(store, query.order_by(_row.updated_at, _row.id), 0)
@@ -178,10 +185,11 @@ def equal_to(store: Store, proposal: Proposal, *, limit: int = MAX_BATCH) -> lis
         _row.id != proposal.id, _row.created_at, _row.id
     )
     with store.read() as connection:
-        return [from_row(row) for row in connection.execute(query.limit(limit)).mappings()]
+        rows = [readable(row) for row in connection.execute(query.limit(limit)).mappings()]
+    return [row for row in rows if row is not None]
 
 
-def history(store: Store, *, words: str = "", state: State | None = None, page: int = 0) -> list[Proposal]:
+def history(store: Store, *, words: str = "", state: State | None = None, page: int = 0) -> Rows:
     """Return decided and other calls, newest first: those in ``state`` in which ``words`` stands somewhere.
 
     Looked through are names of tools, people, tasks and rules, ids, digests, notes, and the data that was asked about.
@@ -206,7 +214,7 @@ def history(store: Store, *, words: str = "", state: State | None = None, page: 
     return _rows(store, query, page)
 
 
-def of_thread(store: Store, thread: str, *, page: int = 0) -> list[Proposal]:
+def of_thread(store: Store, thread: str, *, page: int = 0) -> Rows:
     """Return the calls of one task in the order they came."""
     return _rows(store, sa.select(proposals).where(_row.thread == thread).order_by(_row.created_at, _row.id), page)
 
@@ -225,7 +233,7 @@ def earlier(store: Store, proposal: Proposal) -> tuple[Proposal | None, Proposal
         tried = connection.execute(before.where(_row.thread == proposal.thread)).mappings().one_or_none()
         usual = before.where(went, yes, _row.requester == proposal.requester, _row.mode == "enforce")
         approved = connection.execute(usual).mappings().one_or_none()
-    return (None if tried is None else from_row(tried)), (None if approved is None else from_row(approved))
+    return (None if tried is None else readable(tried)), (None if approved is None else readable(approved))
 
 
 def log_of(store: Store, subject: str) -> list[Event]:
@@ -255,7 +263,7 @@ def mark(store: Store) -> tuple[int, int]:
         return seq, connection.execute(count).scalar_one()
 
 
-def _rows(store: Store, query: sa.Select[Any], page: int) -> list[Proposal]:
+def _rows(store: Store, query: sa.Select[Any], page: int) -> Rows:
     return _read(store, _ids(store, query, page))  # first the ids, so that a database need not sort whole records
 
 
@@ -266,11 +274,13 @@ def _ids(store: Store, query: sa.Select[Any], page: int) -> Sequence[str]:
         )
 
 
-def _read(store: Store, names: Sequence[str]) -> list[Proposal]:
+def _read(store: Store, names: Sequence[str]) -> Rows:
     with store.read() as connection:
         rows = connection.execute(sa.select(proposals).where(_row.id.in_(names))).mappings().all()
-    found = {row["id"]: from_row(row) for row in rows}
-    return [found[name] for name in names if name in found]
+    found = {row["id"]: readable(row) for row in rows}
+    known = Rows(row for name in names if (row := found.get(name)) is not None)
+    known.damaged = [name for name in names if name in found and found[name] is None]
+    return known
 
 
 def differing(found: Sequence[dict[str, str]]) -> list[str]:
@@ -280,6 +290,6 @@ def differing(found: Sequence[dict[str, str]]) -> list[str]:
 
 
 __all__ = [
-    "MAX_BATCH", "PAGE", "Equals", "Load", "differing", "earlier", "effect_of", "equal_to", "equals", "history",
+    "MAX_BATCH", "PAGE", "Equals", "Load", "Rows", "differing", "earlier", "effect_of", "equal_to", "equals", "history",
     "load", "log_of", "mark", "newest_events", "of_thread", "tier", "unknown", "waiting",
 ]  # fmt: skip

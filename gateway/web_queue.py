@@ -15,10 +15,10 @@ from checkvalve.approvals.batching import Batch, batch_of
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import NotFoundError, StoreCorruptError
 from checkvalve.approvals.pages_data import PAGE
-from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.records import State
 from checkvalve.approvals.so_far import so_far
 from checkvalve.gateway.web_card import view
-from checkvalve.gateway.web_desk import Looking, Stop, Visit, link
+from checkvalve.gateway.web_desk import Looking, Visit, link
 from checkvalve.gateway.web_glass_view import urgent_view
 from checkvalve.gateway.web_item import Id, card_of, hidden_from, now_ms, own_call, shown_seal
 from checkvalve.gateway.web_text import line, shown
@@ -37,14 +37,17 @@ def queue(visit: Looking, page: PageNumber = 0, done: str = "") -> Response:
     store, now = desk.queue.store, desk.queue.clock()
     load, away = pages_data.load(store, now, reviewer=visit.reviewer.name), hidden_from(visit)
     rows = pages_data.waiting(store, page=page, without=away)
+    views, damaged = _views(visit, rows)
+    lost, unreadable = _views(visit, pages_data.unknown(store)) if page == 0 and load.unknown else ([], [])
     return visit.page(
         "queue.html",
-        rows=_views(visit, rows),
+        rows=views,
+        damaged=[*damaged, *unreadable],
         so_far=so_far(desk.queue, rows),
         put_off=[(view(desk.queue.get(name)), until) for name, until in away.items()] if page == 0 else [],
         load=load,
         equals=[(item, line(item.tool)) for item in pages_data.equals(store, limit=10)] if page == 0 else [],
-        unknown=_views(visit, pages_data.unknown(store)) if page == 0 and load.unknown else [],
+        unknown=lost,
         paused=[(item.thread, line(item.thread)) for item in desk.queue.paused()],
         page=page,
         last=(page + 1) * PAGE >= load.open - len(away),
@@ -58,16 +61,20 @@ def queue(visit: Looking, page: PageNumber = 0, done: str = "") -> Response:
     )
 
 
-def _views(visit: Visit, rows: list[Proposal]) -> list[CardView]:
-    """Return rows as cards with the history of their tasks, each task read once; a row that was changed says so."""
-    known = {thread: visit.desk.content.items(thread) for thread in {row.thread for row in rows}}
-    found = []
+def _views(visit: Visit, rows: pages_data.Rows, *, items: bool = True) -> tuple[list[CardView], list[str]]:
+    """Return rows as cards, each task's history read once, and the ids of those that were changed beside the log.
+
+    One of these must not keep people from the others, and none is left out in silence.
+    """
+    threads = {row.thread for row in rows} if items else set()
+    known = {thread: visit.desk.content.items(thread) for thread in threads}
+    found, damaged = [], list(rows.damaged)
     for row in rows:
         try:
-            found.append(view(row, items=known[row.thread]))
+            found.append(view(row, items=known.get(row.thread, ())))
         except StoreCorruptError:
-            raise Stop(503, "corrupt", row.id) from None
-    return found
+            damaged.append(row.id)
+    return found, damaged
 
 
 @router.get("/history")
@@ -77,14 +84,16 @@ def history(
     """Show what became of calls, newest first."""
     chosen = State(state) if state in set(State) else None
     found = pages_data.history(visit.desk.queue.store, words=q, state=chosen, page=page)
+    views, damaged = _views(visit, found, items=False)
     return visit.page(
         "history.html",
-        rows=[view(row) for row in found],
+        rows=views,
+        damaged=damaged,
         searched=q,
         state=state if chosen else "",
         states=[item.value for item in State],
         page=page,
-        last=len(found) < PAGE,
+        last=len(found) + len(found.damaged) < PAGE,
         now=visit.desk.queue.clock(),
         when=to_the_second,
     )

@@ -363,10 +363,25 @@ def test_a_stored_call_that_was_edited_is_not_shown_as_if_nothing_was(review: Re
     with review.gateway.store.write() as connection:
         edited = proposal.canonical.replace(b"board@corp-reports", b"thief@corp-reports")
         connection.execute(proposals.update().where(proposals.c.id == proposal.id).values(canonical=edited))
-    for path in (f"/review/items/{proposal.id}", "/review"):
+    response = review.client.get(f"/review/items/{proposal.id}")
+    assert response.status_code == 503
+    assert "behind the gateway" in plain(response.text)
+
+
+@pytest.mark.parametrize("column", ["canonical", "decision"])
+def test_a_damaged_call_is_named_and_keeps_nobody_from_the_others(review: Review, column: str) -> None:
+    damaged, other = review.poisoned(), review.forged()
+    with review.gateway.store.write() as connection:
+        broken = {"canonical": b"{}", "decision": "no JSON"}[column]
+        connection.execute(proposals.update().where(proposals.c.id == damaged.id).values({column: broken}))
+    for path in ("/review", "/review/history"):
         response = review.client.get(path)
-        assert response.status_code == 503
-        assert "behind the gateway" in plain(response.text)
+        assert response.status_code == 200
+        assert f"<code>{damaged.id}</code>" in response.text
+        assert "Changed beside the log" in plain(response.text)
+        assert f"/review/items/{damaged.id}" not in response.text
+        assert f"/review/items/{other.id}" in response.text
+    assert review.client.get(f"/review/items/{other.id}").status_code == 200
 
 
 def test_forged_text_is_text_on_every_page(review: Review) -> None:
