@@ -67,6 +67,6 @@ def main(folder: Path) -> list[str]:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
-        for told in main(Path(name)):
-            print(told)
+        for day, rule in zip(("monday", "tuesday", "wednesday"), main(Path(name)), strict=True):
+            print(f"{day}: decided by {rule}")
     print(f"sent: {SENT}")
