@@ -1,8 +1,8 @@
 """Measure the review queue: create, decide, claim and complete, with 1, 8 and 32 clients, on SQLite and PostgreSQL.
 
 ``python benchmarks/approvals_queue.py`` starts a PostgreSQL server that syncs its disk, where one is installed, and
-writes ``approvals_queue/results.json`` and ``table.md`` beside it, and the table into ``docs/measuring.md``. ``--write``
-only writes the tables anew from the results, ``--check`` says whether they are up to date, ``--items N`` is a short
+writes ``approvals_queue/results.json`` and ``table.md``, and the table into ``docs/measuring.md``. ``--write`` only
+writes the tables anew from the results, ``--check`` says whether they are up to date, ``--items N`` is a short
 look that writes nothing.
 
 Every client is a process of its own with connections of its own. Beside each figure stands the same work as bare SQL:

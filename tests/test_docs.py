@@ -98,7 +98,8 @@ def test_manifests_in_the_documentation_load() -> None:
     for name, block in manifests:
         assert parse_manifest(block, name).tools
     for name, block in blocks("yaml"):
-        assert (name, block) in manifests or parse_review_rules(block, name)
+        if (name, block) not in manifests:
+            parse_review_rules(block, name)
 
 
 def test_settings_in_the_documentation_are_settings() -> None:
