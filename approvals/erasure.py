@@ -32,6 +32,7 @@ from checkvalve.approvals.erased_words import (
 )
 from checkvalve.approvals.errors import ConflictError, NotFoundError
 from checkvalve.approvals.records import MOVES, Proposal, from_row
+from checkvalve.approvals.review_tables import plans
 from checkvalve.approvals.spoken import kept
 from checkvalve.approvals.tables import attempts, content, endorsements, grants, history, proposals, uses
 from checkvalve.filters.strictjson import JSON
@@ -109,15 +110,27 @@ def _undoings(proposal: Proposal) -> str:
 
 
 def _along(connection: sa.Connection, proposal: Proposal) -> list[Proposal]:
-    """Return the calls that were made for a call: the reads beside it, and all in the threads of its undoings."""
+    """Return the calls that belong to a call: what it was edited from and into, the reads beside it, its undoings."""
     row = proposals.c
     words = (undos.FIRST, undos.BEFORE, undos.AFTER, undos.LOOK)
     reads = sa.and_(
         row.thread == proposal.thread, row.call_id.in_([undos.beside(proposal.call_id, word) for word in words])
     )
-    mine = sa.or_(reads, row.thread.startswith(_undoings(proposal), autoescape=True))
+    edits = row.id.in_(sorted(_edits_of(connection, proposal.id)))
+    mine = sa.or_(reads, edits, row.thread.startswith(_undoings(proposal), autoescape=True))
     found = connection.execute(sa.select(proposals).where(mine, row.id != proposal.id)).mappings()
     return [from_row(one) for one in found]
+
+
+def _edits_of(connection: sa.Connection, name: str) -> set[str]:
+    """Return every call of one line of edits: nearly the same arguments stand in all of them."""
+    known, new = set[str](), {name}
+    while new:
+        known |= new
+        either = sa.or_(plans.c.proposal_id.in_(sorted(new)), plans.c.parent.in_(sorted(new)))
+        rows = connection.execute(sa.select(plans.c.proposal_id, plans.c.parent).where(either)).all()
+        new = {one for row in rows for one in row if one} - known
+    return known
 
 
 def _empty_rows(connection: sa.Connection, proposal: Proposal, at: int) -> None:

@@ -13,6 +13,7 @@ from checkvalve.approvals import plans
 from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.edits import MAX_EDITS, current, edit, edited, first_of, lineage
+from checkvalve.approvals.erasure import erase_call
 from checkvalve.approvals.errors import (
     ConflictError,
     DigestError,
@@ -21,6 +22,7 @@ from checkvalve.approvals.errors import (
 )
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.verify import verify
 from checkvalve.filters.strictjson import JSON
 from tests.approvals.made import ALLOW, DENY, REVIEW, Desk, decided
@@ -234,4 +236,22 @@ def test_the_editor_alone_does_not_carry_a_grave_edit(desk: Desk, ben: Reviewer)
     new = edit(desk.queue, old.id, desk.reviewer, old.digest, ARGS, by(REVIEW))
     assert desk.queue.approve(new.id, desk.reviewer, new.digest).state is State.PENDING
     assert desk.queue.approve(new.id, ben, new.digest).state is State.APPROVED
+    assert verify(desk.queue.store).ok
+
+
+@pytest.mark.claim("C5")
+@pytest.mark.parametrize("which", ["old", "new"])
+def test_erasing_one_of_a_line_of_edits_erases_all_of_it(desk: Desk, ben: Reviewer, which: str) -> None:
+    old = desk.propose()
+    new = edit(desk.queue, old.id, ben, old.digest, {"to": "canary@corp.example", "n": 1}, by(REVIEW))
+    chosen = {"old": old, "new": new}[which]
+    with pytest.raises(ConflictError, match="not over yet"), desk.queue.store.write() as connection:
+        erase_call(connection, chosen.id, at=desk.clock(), by="ann", reason="asked to")
+    desk.queue.reject(new.id, ben)
+    with desk.queue.store.write() as connection:
+        erase_call(connection, chosen.id, at=desk.clock(), by="ann", reason="asked to")
+    with desk.queue.store.read() as connection:
+        rows = connection.execute(sa.select(proposals)).mappings().all()
+    assert len(rows) == 2
+    assert not [row["id"] for row in rows if b"@" in row["canonical"]]
     assert verify(desk.queue.store).ok
