@@ -27,7 +27,7 @@ from checkvalve.approvals.render import short
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.review_rules import ReviewRules
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
-from checkvalve.approvals.spoken import kept
+from checkvalve.approvals.spoken import kept, stable_word
 from checkvalve.approvals.standing_rules import StandingRules
 from checkvalve.approvals.stepup import StepUp
 from checkvalve.approvals.store import Store
@@ -182,7 +182,11 @@ class Queue(Granting):
 
         Returns:
             The proposal: rejected, or still waiting where its plan takes more noes.
+
+        Raises:
+            QueueError: the code is no stable word; nothing was changed.
         """
+        stable_word(code)
         self.get(proposal_id)
         with self.store.write() as connection:
             return deciding.say_no(

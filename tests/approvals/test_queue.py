@@ -321,3 +321,11 @@ def test_a_second_permit_cannot_be_stored(desk: Desk) -> None:
     )
     with pytest.raises(sa.exc.IntegrityError), desk.queue.store.write() as connection:
         connection.execute(again)
+
+
+@pytest.mark.parametrize("code", ["", "Bad Code!", "no\nway", "x" * 65, "1st", "nein\u202e"])
+def test_a_code_of_a_no_is_a_word_that_programs_compare(desk: Desk, code: str) -> None:
+    proposal = desk.propose()
+    with pytest.raises(QueueError, match="a code is a word"):
+        desk.queue.reject(proposal.id, desk.reviewer, code, "my own words")
+    assert desk.queue.get(proposal.id).state is State.PENDING
