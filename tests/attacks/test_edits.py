@@ -237,8 +237,9 @@ def test_an_edited_call_in_a_foreign_ui_is_inert_and_comes_back_exact(text: str,
     row = office.ask("send_mail", to="board@evil.example", body="hello")
     try:
         new = office.edit(row, to="x@evil.example", body=text)
-    except EditRefusedError:
-        pytest.skip("this text is refused before anybody sees it")
+    except EditRefusedError:  # refused before anybody sees it, and the question is as it was
+        assert office.queue.get(row.id).state is State.PENDING
+        return
     (action,) = interrupt_of(new).value.action_requests
     assert not ACTIVE.search(str(action.args["body"]).replace("\u27e8", "").replace("\u27e9", ""))
     assert exact(new.args(), action.args) == new.args()

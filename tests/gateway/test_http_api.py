@@ -288,11 +288,15 @@ def test_the_api_describes_itself(api: Api) -> None:
     assert problem(api.client.get("/openapi.json"))[0] == 401
     described = api.client.get("/openapi.json", headers=api.ann).json()
     assert set(described["paths"]) == {
-        "/healthz", "/runs", "/runs/{thread}", "/runs/{thread}/events", "/runs/{thread}/messages",
-        "/runs/{thread}/resume", "/runs/{thread}/mandates", "/runs/{thread}/mandates/{given}",
-        "/runs/{thread}/endorsements", "/runs/{thread}/endorsements/{given}",
-        "/approvals", "/approvals/events", "/approvals/{name}", "/approvals/{name}/result",
-        "/approvals/{name}/decision", "/threads/{thread}/interrupts", "/threads/{thread}/resume",
+        "/afterlooks", "/afterlooks/{name}/finding", "/approvals", "/approvals/events", "/approvals/{name}",
+        "/approvals/{name}/answer", "/approvals/{name}/break-glass", "/approvals/{name}/cancel",
+        "/approvals/{name}/decision", "/approvals/{name}/question", "/approvals/{name}/result",
+        "/approvals/{name}/snooze", "/approvals/{name}/standing-rule", "/approvals/{name}/standing-rule/dry-run",
+        "/approvals/{name}/undo", "/delegations", "/delegations/{name}", "/healthz", "/runs", "/runs/{thread}",
+        "/runs/{thread}/endorsements", "/runs/{thread}/endorsements/{given}", "/runs/{thread}/events",
+        "/runs/{thread}/mandates", "/runs/{thread}/mandates/{given}", "/runs/{thread}/messages",
+        "/runs/{thread}/resume", "/standing-rules", "/standing-rules/{name}", "/standing-rules/{name}/confirm",
+        "/threads/{thread}/interrupts", "/threads/{thread}/resume", "/unreachable",
     }  # fmt: skip
     assert described["components"]["securitySchemes"]["HTTPBearer"]["scheme"] == "bearer"
     assert "application/problem+json" in described["paths"]["/runs"]["post"]["responses"]["409"]["content"]
@@ -449,7 +453,7 @@ def test_tokens_are_added_listed_and_taken_back_by_commands(command: Callable[..
     selector = out.split("_")[1]
     assert command("token", "list")[1] == f"{selector}  ann  read\n"
     assert json.loads(command("token", "list", "--json")[1]) == [
-        {"selector": selector, "name": "ann", "scopes": ["read"]}
+        {"selector": selector, "name": "ann", "scopes": ["read"], "until": ""}
     ]
     assert command("token", "remove", selector)[0] == 0
     assert command("token", "remove", selector)[0] == 1  # a clear no: there is none of this name any more

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+import structlog
 import typer
 from typer.testing import CliRunner
 
@@ -30,6 +31,12 @@ from checkvalve.gateway.log_keeper import LogKeeper, keeper_of, log_place
 from checkvalve.gateway.settings import Settings
 from tests.approvals.made import Desk, HandClock, fill
 from tests.approvals.sealed import ORIGIN, write
+
+
+@pytest.fixture(autouse=True)
+def own_output() -> None:
+    """Let threads log to what is open now, whatever an earlier test had configured."""
+    structlog.reset_defaults()
 
 
 @pytest.fixture
