@@ -8,6 +8,7 @@ ours.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import resource
 import socket
@@ -102,9 +103,11 @@ def begin(job: dict[str, Any]) -> int:
     life = Life(job)
     if job["go"]:
         ctypes.CDLL(None).prctl(PR_SET_PTRACER, ANYBODY, 0, 0, 0)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
-            door.connect(job["go"])
-            door.recv(1)
+        door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        door.connect(job["go"])
+        door.recv(1)
+        with contextlib.suppress(OSError):  # closing it may be the first call that fails, and is nobody's promise
+            door.close()
     if job["file_size"] is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (job["file_size"], resource.RLIM_INFINITY))
     life.live()

