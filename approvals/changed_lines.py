@@ -15,10 +15,8 @@ from rich.text import Text
 
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.editing import Change
-from checkvalve.approvals.edits import edited, lineage
-from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
-from checkvalve.approvals.remarks import Remark, read_talk
+from checkvalve.approvals.remarks import Remark
 from checkvalve.approvals.render import block, neutralise
 from checkvalve.filters.strictjson import JSON
 
@@ -72,15 +70,4 @@ def talk_lines(said: Iterable[Remark], now: str = "") -> Iterator[RenderableType
         yield Padding(Text(block(item.text), overflow="fold"), _DEEP)
 
 
-def around_json(queue: Queue, proposal: Proposal) -> dict[str, JSON]:
-    """Return what was edited and said around a call, for programs."""
-    before, after = lineage(queue, proposal)
-    return {
-        "talk": [item.to_json() for item in read_talk(queue, proposal)],
-        "edit_of": None if before is None else before.id,
-        "edited_to": None if after is None else after.id,
-        "changes": [] if before is None else [item.to_json() for item in edited(before, proposal)],
-    }
-
-
-__all__ = ["MEANS", "around_json", "change_lines", "edit_lines", "talk_lines"]
+__all__ = ["MEANS", "change_lines", "edit_lines", "talk_lines"]

@@ -108,21 +108,6 @@ def _text(value: JSON) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def typed_paths(decision: Mapping[str, JSON]) -> list[str]:
-    """Return the paths of the values in a recorded decision that a reviewer typed."""
-    reports = decision.get("arguments")
-    found = [item for item in reports if isinstance(item, dict)] if isinstance(reports, list) else []
-    return [str(item.get("path")) for item in found if any(_is_hand(origin) for origin in _list(item.get("origins")))]
-
-
-def _is_hand(origin: JSON) -> bool:
-    return isinstance(origin, dict) and origin.get("match") == TYPED and str(origin.get("source")).startswith(HAND)
-
-
-def _list(value: JSON) -> list[JSON]:
-    return value if isinstance(value, list) else []
-
-
 def parse_as(old: JSON, text: str) -> JSON:
     """Return what a person typed for an argument, as the kind of value that stood there before.
 
@@ -155,4 +140,4 @@ def _kind(value: JSON) -> str:
     return "a JSON list" if isinstance(value, list) else "a JSON object" if isinstance(value, dict) else "a JSON value"
 
 
-__all__ = ["EDITED", "HAND", "TYPED", "Change", "as_edit", "changes", "parse_as", "typed_paths"]
+__all__ = ["EDITED", "HAND", "TYPED", "Change", "as_edit", "changes", "parse_as"]

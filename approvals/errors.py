@@ -111,10 +111,6 @@ class NoteNeededError(QueueError):
     """A yes to this call takes a reason in words, and none was given."""
 
 
-class ExpiredError(QueueError):
-    """The deadline of the proposal or of its grant has passed."""
-
-
 class CredentialError(ApprovalError):
     """A reviewer's credential is missing, unknown or wrong."""
 

@@ -20,9 +20,8 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import audit
 from checkvalve.approvals.clock import Clock, system_clock
-from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.notices import Notice, notice_of
-from checkvalve.approvals.records import Proposal, from_row
+from checkvalve.approvals.overdue import readable
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import audit_head, deliveries, outbox, proposals
 
@@ -158,17 +157,9 @@ class Outbox:
 def _notices(connection: sa.Connection, events: Sequence[audit.Event]) -> list[Notice]:
     named = sorted({event.subject for event in events if event.kind.startswith(("proposal.", "remark."))})
     rows = connection.execute(sa.select(proposals).where(proposals.c.id.in_(named))).mappings() if named else ()
-    known = {row["id"]: _readable(row) for row in rows}
+    known = {row["id"]: readable(row) for row in rows}  # a damaged one must not keep a channel from all others
     found = (notice_of(event, known.get(event.subject)) for event in events)
     return [item for item in found if item is not None]
-
-
-def _readable(row: sa.RowMapping) -> Proposal | None:
-    """Return a call, None where it is damaged: that must not keep a channel from hearing of all others."""
-    try:
-        return from_row(row)
-    except StoreCorruptError:
-        return None
 
 
 def _same(delivery: Delivery) -> tuple[sa.ColumnElement[bool], ...]:

@@ -25,7 +25,7 @@ from langgraph.types import interrupt
 
 from checkvalve.approvals.errors import NotStartedError, OutcomeUnknownError
 from checkvalve.approvals.mandates import Mandate
-from checkvalve.approvals.outcome import NOT_KEPT, Outcome
+from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.records import USED, State
 from checkvalve.approvals.responding import response_of
 from checkvalve.approvals.toolspec import Idempotency
@@ -46,6 +46,7 @@ from checkvalve.graphs.calls import RESPONSE, Call
 from checkvalve.graphs.detached import idempotency_key, keyed
 from checkvalve.graphs.looking import alook_first, look_first
 from checkvalve.graphs.session import refusal
+from checkvalve.graphs.stored_results import was_kept
 
 OnReview: TypeAlias = Literal["pause", "return"]
 Handler: TypeAlias = Callable[[ToolCallRequest], Any]
@@ -248,7 +249,7 @@ class ToolGate:
         here = outcome.ran_here and not ticket.edited  # of an edited call that failed, the model is told so first
         if here and outcome.raised is not None and not isinstance(outcome.raised, _HELD):
             return outcome.raised
-        if outcome.state is State.SUCCEEDED and not _was_not_kept(outcome.result):
+        if outcome.state is State.SUCCEEDED and was_kept(outcome.result):
             result = ticket.returned if outcome.ran_here else unpack(outcome.result)
             ticket.record(result)
             shown = result if self.gateway.observing else cleaned(result, self.gateway.inbound)
@@ -291,10 +292,6 @@ class ToolGate:
 
 class _UnrecordableError(Exception):
     """In observe mode: a call that would be refused before it could be recorded."""
-
-
-def _was_not_kept(result: JSON) -> bool:
-    return isinstance(result, dict) and NOT_KEPT in result
 
 
 __all__ = ["OnReview", "ToolGate", "idempotency_key"]
