@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
+from checkvalve.approvals.toolspec import ArgumentSpec, Role, ToolSpec
 from checkvalve.filters.values import canonical, canonical_host
 
 MAX_PATH: Final = 120
@@ -23,10 +23,10 @@ _PLAIN: Final = re.compile(r"(?:https://)?([A-Za-z0-9.-]{1,253})((?:/[A-Za-z0-9.
 def is_open(value: object, spec: ArgumentSpec, tool: ToolSpec) -> bool:
     """Say whether a value is a plain address at a host that the deployer listed for this read.
 
-    1. The tool reads, and sends its arguments away. 2. The argument is its destination, a URL or a host. 3. The address
-    is plain, see the module. 4. Its canonical host is on the list.
+    1. The argument is its destination, a URL or a host. 2. The address is plain, see the module. 3. Its canonical host
+    is on the list, which no manifest has but for a read that leaves the domain.
     """
-    if tool.effect is not Effect.READ or not tool.leaves_domain or not tool.open_hosts or not isinstance(value, str):
+    if not tool.open_hosts or not isinstance(value, str):
         return False
     if spec.role is not Role.TARGET or spec.kind not in {"url", "host"}:
         return False

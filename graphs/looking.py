@@ -53,7 +53,7 @@ def _wanted(
     try:
         request = session.request(call)
         args, name = look_args(look, request.args), beside(call.id, FIRST)
-        if args is None or session.knows(name) or not isinstance(session.decision(call).verdict, Review):
+        if args is None or not isinstance(session.decision(call).verdict, Review):
             return None
     except (HostileInputError, ApprovalError):
         return None  # the call itself is decided next, and says what is wrong
@@ -65,7 +65,6 @@ def _take_in(session: GuardSession, call: Call, found: Look) -> None:
     """Do step 3."""
     if found.value is not NOTHING:
         session.result(call, found.value, key=call.id)
-    session.learn(call.id)
 
 
 __all__ = ["FIRST", "alook_first", "look_first"]
