@@ -136,8 +136,9 @@ def test_a_refused_edit_is_in_the_log_with_who_tried_it(desk: Desk) -> None:
 def test_of_an_edit_and_a_yes_at_once_one_wins_and_nothing_of_the_other_is_stored(desk: Desk) -> None:
     """Ten rounds: the call is approved as it was, or replaced; never both, and never neither."""
     won = set()
-    for _ in range(10):
+    for number in range(10):
         old = desk.propose()
+        edited: dict[str, JSON] = {"to": "ann@corp.example", "n": number}  # a call refused once is not asked about again
         barrier, outcomes = threading.Barrier(2), dict[str, str]()
 
         def race(name: str, act: Callable[[], Any], at: threading.Barrier, told: dict[str, str]) -> None:
@@ -149,7 +150,7 @@ def test_of_an_edit_and_a_yes_at_once_one_wins_and_nothing_of_the_other_is_store
                 told[name] = "late"
 
         yes = lambda row=old: desk.queue.approve(row.id, desk.reviewer, row.digest)  # noqa: E731
-        other = lambda row=old: edit(desk.queue, row.id, desk.reviewer, row.digest, ARGS, by(REVIEW))  # noqa: E731
+        other = lambda row=old, args=edited: edit(desk.queue, row.id, desk.reviewer, row.digest, args, by(REVIEW))  # noqa: E731
         workers = [
             threading.Thread(target=race, args=(name, act, barrier, outcomes))
             for name, act in (("yes", yes), ("edit", other))
