@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import Final
 
 from checkvalve.approvals.anchors import parse_anchors
@@ -74,7 +75,8 @@ class LogKeeper:
                 sealed = self._sealer.beat()
             except LogTamperedError as error:
                 self._store.refuse(error.message)
-                get_logger().error("THE AUDIT LOG IS NOT WHAT WAS SIGNED: nothing runs any more", reason=str(error))
+                with suppress(OSError, ValueError):  # where nobody listens any more, the store refuses all the same
+                    get_logger().error("THE AUDIT LOG IS NOT WHAT WAS SIGNED: nothing runs any more", reason=str(error))
                 return
             except Exception as error:  # noqa: BLE001  # a database that does not answer now may do so in a second
                 self._complain("the audit log cannot be signed now", type(error).__name__, str(error))
@@ -92,7 +94,8 @@ class LogKeeper:
     def _complain(self, text: str, what: str, reason: str) -> None:
         if self._said != text + what:
             self._said = text + what
-            get_logger().warning(text, what=what, reason=reason)
+            with suppress(OSError, ValueError):  # a closed output must not end the thread that signs
+                get_logger().warning(text, what=what, reason=reason)
 
 
 def keeper_of(settings: Settings, store: Store) -> LogKeeper | None:

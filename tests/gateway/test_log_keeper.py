@@ -105,6 +105,7 @@ def test_nothing_runs_when_the_log_turns_out_to_be_another_one(store: Store, set
         desk.approve(waiting)
     assert desk.queue.get(waiting.id).state is State.PENDING
     keeper._stop.set()
+    keeper._thread.join()
 
 
 @pytest.mark.claim("C5", "C9")
@@ -240,3 +241,32 @@ def test_rotating_erasing_and_pruning_in_the_terminal(run: Callable[..., Any], s
     assert run("prune", "--older-than", "1", "--archive", archive, *token).exit_code == 0
     assert archive.exists()
     assert run("verify").exit_code == 0
+
+
+@pytest.mark.claim("C5")
+def test_a_closed_output_does_not_end_what_signs(
+    store: Store, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twice the log cannot be signed and nobody can be told; the third time it is signed."""
+    place = log_place(settings)
+    place.save(LogKey.new(ORIGIN))
+    sealer = place.sealer(store)
+    beat, failures = sealer.beat, [OSError("no space"), OSError("no answer")]
+
+    def failing() -> Any:
+        if failures:
+            raise failures.pop()
+        return beat()
+
+    class Closed:
+        def warning(self, *_args: object, **_values: object) -> None:
+            raise ValueError("I/O operation on closed file.")
+
+    monkeypatch.setattr(sealer, "beat", failing)
+    monkeypatch.setattr("checkvalve.gateway.log_keeper.get_logger", Closed)
+    keeper = LogKeeper(store, sealer, every=0.01)
+    keeper.start()
+    write(store, 3)
+    until(lambda: not verify(store, keys=place.public_keys(), outside=place.outside()).notes)
+    keeper.stop()
+    assert not failures
