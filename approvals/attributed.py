@@ -13,11 +13,12 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from checkvalve.approvals.endorsements import Cover, Endorsement, Use, answering, full_name
+from checkvalve.approvals.fieldspec import ArgumentSpec, Effect, Role
 from checkvalve.approvals.open_hosts import COVER as OPEN_HOST
 from checkvalve.approvals.open_hosts import is_open
 from checkvalve.approvals.requests import ActionRequest, Leaf
 from checkvalve.approvals.switches import is_safe
-from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
+from checkvalve.approvals.toolspec import ToolSpec
 from checkvalve.filters.aiming import (
     has_rivals,
     is_asked_of,

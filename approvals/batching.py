@@ -19,13 +19,13 @@ from typing import Any, Final
 from checkvalve.approvals import plans
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.card import leaves
+from checkvalve.approvals.fieldspec import Role
 from checkvalve.approvals.pages_data import MAX_BATCH, equal_to
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.render import warnings
 from checkvalve.approvals.risk import Tier
 from checkvalve.approvals.store import Store
-from checkvalve.approvals.toolspec import Role
 from checkvalve.filters.strictjson import JSON
 
 MAX_SHOWN: Final = 65_536

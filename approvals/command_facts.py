@@ -16,8 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from checkvalve.approvals.attributed import AttributedLeaf
 from checkvalve.approvals.commandline import CommandLineError
 from checkvalve.approvals.commands import CommandMatch, match
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.requests import ActionRequest
-from checkvalve.approvals.toolspec import Effect, Role, ToolSpec
+from checkvalve.approvals.toolspec import ToolSpec
 from checkvalve.filters.asking import asks_for
 
 

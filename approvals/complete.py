@@ -13,7 +13,8 @@ from itertools import combinations, islice
 from typing import Final
 
 from checkvalve.approvals.attributed import AttributedLeaf, in_field
-from checkvalve.approvals.toolspec import Effect, Role, ToolSpec
+from checkvalve.approvals.fieldspec import Effect, Role
+from checkvalve.approvals.toolspec import ToolSpec
 from checkvalve.filters.aiming import shape
 from checkvalve.filters.entities import entities
 from checkvalve.filters.index import AttributionIndex

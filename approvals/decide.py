@@ -27,6 +27,7 @@ from checkvalve.approvals.described import is_refund
 from checkvalve.approvals.detectors import BUILT_IN, Detector, tighten
 from checkvalve.approvals.endorsements import Endorsement, Mandate, Use, endorsable
 from checkvalve.approvals.facts import PROFILES, compute
+from checkvalve.approvals.fieldspec import ArgumentSpec, Effect, Role
 from checkvalve.approvals.mandate_offer import offer
 from checkvalve.approvals.mandated import Granted, bind, uses_of
 from checkvalve.approvals.manifest import manifest_digest, tool_digest
@@ -37,7 +38,7 @@ from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.standing_cover import AskedCall, answering
 from checkvalve.approvals.standing_entry import StandingEntry
-from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec
+from checkvalve.approvals.toolspec import Manifest, ToolSpec
 from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.normalise import normalise

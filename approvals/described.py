@@ -14,7 +14,8 @@ from itertools import product
 from typing import Final, TypeAlias
 
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field
-from checkvalve.approvals.toolspec import Effect, Role, ToolSpec
+from checkvalve.approvals.fieldspec import Effect, Role
+from checkvalve.approvals.toolspec import ToolSpec
 from checkvalve.filters.asking import asking_clauses, refers_back, returning_clauses
 from checkvalve.filters.entities import entities
 from checkvalve.filters.index import AttributionIndex

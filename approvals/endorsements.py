@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from checkvalve.approvals.fieldspec import Role
 from checkvalve.approvals.mandates import Mandate
-from checkvalve.approvals.toolspec import Role, ToolSpec
+from checkvalve.approvals.toolspec import ToolSpec
 from checkvalve.filters.origins import Attribution
 from checkvalve.filters.values import canonical
 

@@ -13,10 +13,11 @@ from typing import Final
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field
 from checkvalve.approvals.complete import crossed, left_out
 from checkvalve.approvals.described import is_booked, is_computed
+from checkvalve.approvals.fieldspec import ArgumentSpec, Effect, Role, WritableBy
 from checkvalve.approvals.flow import OWNER, foreign_links, is_composed, is_outgoing, may_flow, resolve_readers
 from checkvalve.approvals.guarded import is_guarded
 from checkvalve.approvals.named import Chosen, is_final
-from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec, WritableBy
+from checkvalve.approvals.toolspec import Manifest, ToolSpec
 from checkvalve.filters.asking import asks_for, describes
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Trust

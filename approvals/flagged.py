@@ -14,8 +14,9 @@ from typing import Final
 from checkvalve.approvals.attributed import AttributedLeaf, in_field
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.detectors import Finding
+from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.requests import ActionRequest
-from checkvalve.approvals.toolspec import Effect, Manifest
+from checkvalve.approvals.toolspec import Manifest
 from checkvalve.filters.index import DECODED
 
 _SMUGGLING: Final = frozenset({"hidden-tags", "hidden-selectors", "hidden-bits"})

@@ -12,9 +12,10 @@ from typing import Final
 from urllib.parse import unquote
 
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field, said_so
+from checkvalve.approvals.fieldspec import ArgumentSpec, Effect, Role
 from checkvalve.approvals.named import Chosen
 from checkvalve.approvals.open_hosts import COVER as OPEN_HOST
-from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Principal, Role, ToolSpec
+from checkvalve.approvals.toolspec import Principal, ToolSpec
 from checkvalve.filters.asking import asking_clauses
 from checkvalve.filters.index import DECODED, AttributionIndex
 from checkvalve.filters.labels import Authority, Readers, Trust

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.kit_roles import MAX_TYPE, guess_role
 from checkvalve.approvals.kit_words import parts
-from checkvalve.approvals.toolspec import Effect, Role
 
 FORMATS: Final = {
     "email": "email",

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.kit_words import is_verb, parts
-from checkvalve.approvals.toolspec import Effect
 
 _VERBS: Final = {
     "send": ("send", "write", "mail", "message", "tell", "notify", "inform", "forward"),

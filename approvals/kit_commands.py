@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from checkvalve.approvals.commandspec import CommandSpec
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.kit_findings import Finding
 from checkvalve.approvals.kit_names import Report
-from checkvalve.approvals.toolspec import Effect, Role, ToolSpec
+from checkvalve.approvals.toolspec import ToolSpec
 
 RUNS_OTHERS: Final = frozenset(
     (  # noqa: SIM905  # the words read better than a column of them

@@ -15,13 +15,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.kit_arguments import members_of, role_of, safe_values
 from checkvalve.approvals.kit_asks import asks_for_name, nouns_for_name
 from checkvalve.approvals.kit_effects import effect_of, goes_outside, is_side_target
 from checkvalve.approvals.kit_results import handles, is_personal, types_taken
 from checkvalve.approvals.kit_roles import MAX_TYPE
 from checkvalve.approvals.kit_schemas import ToolSchema
-from checkvalve.approvals.toolspec import Effect, Role
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _WORDS_OF_YAML: Final = frozenset({"yes", "no", "on", "off", "true", "false", "null", "y", "n"})

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.kit_arguments import FORMATS, plain, role_of
 from checkvalve.approvals.kit_roles import is_statement
 from checkvalve.approvals.kit_schemas import ToolSchema
 from checkvalve.approvals.kit_words import RANK, guess_effect, leaves_domain, parts, saves, told_effect
-from checkvalve.approvals.toolspec import Effect, Role
 
 _READING: Final = frozenset({"get", "head", "options"})
 _AMENDING: Final = frozenset({("update",), ("edit",), ("change",), ("modify",), ("patch",)})

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from checkvalve.approvals.fieldspec import ResultField, WritableBy
 from checkvalve.approvals.kit_findings import Finding
 from checkvalve.approvals.kit_words import MAYBE_STRANGERS, STRANGERS, parts
-from checkvalve.approvals.toolspec import ResultField, ToolSpec, WritableBy
+from checkvalve.approvals.toolspec import ToolSpec
 
 MIN_WORDS: Final = 3
 """Words below which a sentence cannot say who writes a field and why nobody else can."""

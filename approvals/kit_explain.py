@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.kit_rules import GOOD
 from checkvalve.approvals.policy import Fact, Policy
 from checkvalve.approvals.reasons import REMEDIES, remedy_for
-from checkvalve.approvals.toolspec import Effect, ToolSpec
+from checkvalve.approvals.toolspec import ToolSpec
 
 MAX_CHANGES: Final = 4
 """Facts that a shown change may consist of; a call that needs more is wrong in every way at once."""

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from checkvalve.approvals.errors import ManifestError
+from checkvalve.approvals.fieldspec import ArgumentSpec, Effect, Role
 from checkvalve.approvals.kit_asks import asks_for_name
 from checkvalve.approvals.kit_commands import check_commands
 from checkvalve.approvals.kit_evidence import check_results
@@ -23,7 +24,7 @@ from checkvalve.approvals.kit_schemas import ToolSchema
 from checkvalve.approvals.kit_words import RANK, guess_effect, leaves_domain
 from checkvalve.approvals.manifest import parse_manifest
 from checkvalve.approvals.strictyaml import Document, read_yaml
-from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Idempotency, Role, ToolSpec
+from checkvalve.approvals.toolspec import Idempotency, ToolSpec
 
 _IMPOSSIBLE: Final[Mapping[Role, frozenset[str]]] = {
     Role.TARGET: frozenset({"number", "date"}),

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.kit_findings import Finding
 from checkvalve.approvals.kit_roles import guess_role
 from checkvalve.approvals.kit_schemas import ToolSchema
 from checkvalve.approvals.strictyaml import Document, dotted, nearest
-from checkvalve.approvals.toolspec import Effect, Manifest, ToolSpec
+from checkvalve.approvals.toolspec import Manifest, ToolSpec
 
 Report = Callable[..., Finding]
 

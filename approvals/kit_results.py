@@ -21,10 +21,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.kit_roles import MAX_TYPE, guess_role
 from checkvalve.approvals.kit_schemas import ToolSchema, inlined
 from checkvalve.approvals.kit_words import leaves_domain, parts
-from checkvalve.approvals.toolspec import Effect
 
 _IDS: Final = frozenset({"id", "uid", "uuid"})
 _CHOSEN: Final = frozenset({"email", "idn-email", "uri", "uri-reference", "hostname"})

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, TypeAlias
 
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.kit_words import is_verb, parts
-from checkvalve.approvals.toolspec import Effect, Role
 
 Guess: TypeAlias = tuple[Role, str, str]
 """Role, kind and confidence: ``high``, ``medium`` or ``low``."""

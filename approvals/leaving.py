@@ -19,9 +19,10 @@ from typing import Final
 
 from checkvalve.approvals.attributed import AttributedLeaf, said_so
 from checkvalve.approvals.detectors import Finding
+from checkvalve.approvals.fieldspec import ArgumentSpec, Effect, Role
 from checkvalve.approvals.flow import is_composed, is_outgoing
 from checkvalve.approvals.requests import ActionRequest
-from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, Role, ToolSpec
+from checkvalve.approvals.toolspec import Manifest, ToolSpec
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority, Trust
 from checkvalve.filters.links import Link, links

@@ -14,6 +14,7 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.card import plain_table, safe
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import MandateError, QueueError
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.lists import events_table
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.mandate_file import read_mandates
@@ -22,7 +23,6 @@ from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.spans import span_of
 from checkvalve.approvals.terminal import AsJson, Token, TokenFile, console, opened, prove, stop
-from checkvalve.approvals.toolspec import Effect, Role
 
 SHORT_ID: Final = 8
 _STYLES: Final = {"in force": "bold green", "used up": "yellow", "revoked": "bold red", "expired": "dim"}

@@ -13,10 +13,11 @@ from typing import Final
 
 from checkvalve.approvals.attributed import AttributedLeaf
 from checkvalve.approvals.errors import MandateError
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.mandate_source import NamedSource
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.reads import Read, Reads
-from checkvalve.approvals.toolspec import Effect, Role, ToolSpec
+from checkvalve.approvals.toolspec import ToolSpec
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Authority
 from checkvalve.filters.normalise import normalise

@@ -15,11 +15,12 @@ from typing import Final, Protocol
 
 from checkvalve.approvals.attributed import spec_for
 from checkvalve.approvals.endorsements import Use
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.mandate_source import NamedSource
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.reads import Reads
 from checkvalve.approvals.requests import ActionRequest, Leaf
-from checkvalve.approvals.toolspec import Effect, Role, ToolSpec
+from checkvalve.approvals.toolspec import ToolSpec
 from checkvalve.filters.fields import scalar_text
 from checkvalve.filters.index import DECODED, AttributionIndex
 from checkvalve.filters.labels import Authority

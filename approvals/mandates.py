@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.mandate_source import NamedSource, wrong
 from checkvalve.approvals.moments import micros_of, rfc3339
-from checkvalve.approvals.toolspec import Effect, Role
 from checkvalve.filters.strictjson import JSON
 from checkvalve.filters.values import canonical
 

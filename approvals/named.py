@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field, said_so
 from checkvalve.approvals.described import Measured, identity, is_extreme
-from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Role, ToolSpec
+from checkvalve.approvals.fieldspec import ArgumentSpec, Effect, Role
+from checkvalve.approvals.toolspec import ToolSpec
 from checkvalve.filters.aiming import leads_to
 from checkvalve.filters.asking import asking_clauses, refers_back
 from checkvalve.filters.index import AttributionIndex

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from checkvalve.approvals.toolspec import ArgumentSpec, Role, ToolSpec
+from checkvalve.approvals.fieldspec import ArgumentSpec, Role
+from checkvalve.approvals.toolspec import ToolSpec
 from checkvalve.filters.values import canonical, canonical_host
 
 MAX_PATH: Final = 120

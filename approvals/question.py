@@ -11,9 +11,9 @@ from decimal import Decimal
 from typing import Final
 
 from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.risk import Tier, tier_of
-from checkvalve.approvals.toolspec import Effect, Role
 from checkvalve.filters.values import canonical
 
 UNREADABLE: Final = "?"

@@ -7,8 +7,9 @@ its call is the same to the last byte.
 from __future__ import annotations
 
 from checkvalve.approvals.canonical import digest
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.requests import ActionRequest
-from checkvalve.approvals.toolspec import Effect, Role, ToolSpec
+from checkvalve.approvals.toolspec import ToolSpec
 from checkvalve.filters.strictjson import JSON
 from checkvalve.filters.values import canonical
 

@@ -21,12 +21,12 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from checkvalve.approvals.errors import ReviewRulesError
+from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.plans import CHANNELS, ONE, Need, Plan, Step
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.risk import CRITICAL_RULES, MILD_RULES, Tier, tier_of
 from checkvalve.approvals.roles import Role
 from checkvalve.approvals.strictyaml import MAX_YAML_BYTES, dotted, nearest, read_yaml
-from checkvalve.approvals.toolspec import Effect
 
 MAX_RULES: Final = 200
 MAX_COUNT: Final = 10

@@ -13,7 +13,7 @@ from __future__ import annotations
 import enum
 from typing import Final
 
-from checkvalve.approvals.toolspec import Effect
+from checkvalve.approvals.fieldspec import Effect
 
 
 class Tier(enum.StrEnum):

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from checkvalve.approvals.canonical import canonical
 from checkvalve.approvals.errors import StandingRuleError
+from checkvalve.approvals.fieldspec import Role
 from checkvalve.approvals.risk import Tier, tier_of
 from checkvalve.approvals.standing_values import HOWS, Constraint
-from checkvalve.approvals.toolspec import Role
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
 

@@ -17,12 +17,12 @@ from decimal import Decimal
 from typing import Any, Final
 
 from checkvalve.approvals.endorsements import Use
+from checkvalve.approvals.fieldspec import Role
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.risk import Tier, tier_of
 from checkvalve.approvals.standing import StandingRule, flattened
 from checkvalve.approvals.standing_entry import StandingEntry
 from checkvalve.approvals.standing_values import plain_number
-from checkvalve.approvals.toolspec import Role
 from checkvalve.filters.strictjson import JSON
 
 GOOD_FACTS: Final = ("readers_ok", "links_ok", "fetches_ok", "lineage_ok", "egress_ok")

@@ -15,13 +15,13 @@ from decimal import Decimal
 from typing import Any, Final
 
 from checkvalve.approvals.errors import StandingRuleError
+from checkvalve.approvals.fieldspec import Role
 from checkvalve.approvals.moves import OBSERVE
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.render import warnings
 from checkvalve.approvals.standing import ANYBODY, Constraint, StandingRule, canonical_text, flattened, wrong
 from checkvalve.approvals.standing_cover import AskedCall, covers, obstacle
 from checkvalve.approvals.standing_values import origin_of, plain_number, same_form
-from checkvalve.approvals.toolspec import Role
 from checkvalve.approvals.undos import RULE as UNDO
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from checkvalve.approvals.canonical import canonical
 from checkvalve.approvals.errors import StandingRuleError
-from checkvalve.approvals.toolspec import Role
+from checkvalve.approvals.fieldspec import Role
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
 from checkvalve.filters.values import canonical as canonical_form

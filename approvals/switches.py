@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from checkvalve.approvals.fieldspec import ArgumentSpec, Role
 from checkvalve.approvals.requests import Leaf
-from checkvalve.approvals.toolspec import ArgumentSpec, Role, ToolSpec
+from checkvalve.approvals.toolspec import ToolSpec
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.mentions import Mention
 from checkvalve.filters.origins import MatchKind

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from checkvalve.approvals.fieldspec import ArgumentSpec, Effect
 from checkvalve.approvals.strictyaml import nearest
-from checkvalve.approvals.toolspec import ArgumentSpec, Effect, Manifest, ToolSpec
+from checkvalve.approvals.toolspec import Manifest, ToolSpec
 from checkvalve.approvals.undospec import LookSpec, UndoSpec, UndoValue
 
 _NEVER: Final = frozenset({Effect.EXECUTE, Effect.CONFIGURE})

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from checkvalve.approvals.decide import ANSWER, Decision, DecisionContext, decide
 from checkvalve.approvals.facts import field_rules
+from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.leaving import Leaving, link_origins, rules_in_force
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.reads import Reads
 from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
-from checkvalve.approvals.toolspec import Effect, Manifest, ToolSpec
+from checkvalve.approvals.toolspec import Manifest, ToolSpec
 from checkvalve.approvals.undo_call import look_args
 from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
 from checkvalve.filters.errors import HostileInputError

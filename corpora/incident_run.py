@@ -18,10 +18,11 @@ from typing import Any, Final
 
 from checkvalve.approvals.content import SqlContentStore
 from checkvalve.approvals.errors import ApprovalError
+from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.manifest import load_manifest, manifest_digest
 from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.store import Store
-from checkvalve.approvals.toolspec import Effect, Manifest
+from checkvalve.approvals.toolspec import Manifest
 from checkvalve.approvals.verdicts import Allow, Verdict
 from checkvalve.corpora.builtin import GUARDS, make_guards
 from checkvalve.corpora.case_run import By, Session, outcome_of

@@ -19,12 +19,13 @@ from checkvalve.approvals.decide import Decision, DecisionContext, decide
 from checkvalve.approvals.endorsements import Endorsement, Mandate
 from checkvalve.approvals.errors import MandateError
 from checkvalve.approvals.facts import PROFILES, field_rules
+from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.manifest import load_manifest
 from checkvalve.approvals.policy import Policy, load_policy
 from checkvalve.approvals.reads import Reads
 from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
-from checkvalve.approvals.toolspec import Effect, Manifest
+from checkvalve.approvals.toolspec import Manifest
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.fields import result_fields, source_of
 from checkvalve.filters.index import AttributionIndex

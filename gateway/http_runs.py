@@ -17,10 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import MandateError
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.mandate_file import MAX_MANDATES
 from checkvalve.approvals.mandates import MAX_CALLS, MAX_TEXT, Mandate
-from checkvalve.approvals.toolspec import Effect, Role
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.http_problems import Problem
 from checkvalve.gateway.http_tokens import Client

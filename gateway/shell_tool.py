@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from checkvalve.approvals.commandline import CommandLineError
 from checkvalve.approvals.commands import match
-from checkvalve.approvals.toolspec import Effect, ToolSpec
+from checkvalve.approvals.fieldspec import Effect
+from checkvalve.approvals.toolspec import ToolSpec
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.errors import SandboxError
 from checkvalve.gateway.sandbox import Finished, Sandbox

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from checkvalve.approvals.attributed import spec_for
+from checkvalve.approvals.fieldspec import Role
 from checkvalve.approvals.requests import Leaf, Path
-from checkvalve.approvals.toolspec import Role, ToolSpec
+from checkvalve.approvals.toolspec import ToolSpec
 from checkvalve.filters.fields import dotted
 from checkvalve.filters.origins import Field
 from checkvalve.filters.strictjson import JSON

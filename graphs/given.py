@@ -14,6 +14,7 @@ from typing import Final
 from checkvalve.approvals import flood
 from checkvalve.approvals.decide import ANSWER, Decision
 from checkvalve.approvals.edits import current
+from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.reads import Read, Reads
@@ -22,7 +23,7 @@ from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.snapshot import Earlier, Snapshot
 from checkvalve.approvals.standing_entry import StandingEntry
-from checkvalve.approvals.toolspec import Effect, Idempotency, Manifest, ToolSpec
+from checkvalve.approvals.toolspec import Idempotency, Manifest, ToolSpec
 from checkvalve.approvals.verdicts import Deny
 from checkvalve.filters.fields import source_of
 from checkvalve.filters.strictjson import JSON

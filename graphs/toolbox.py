@@ -13,8 +13,9 @@ from typing import Any, Final
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
+from checkvalve.approvals.fieldspec import ArgumentSpec
 from checkvalve.approvals.manifest import schema_digest
-from checkvalve.approvals.toolspec import ArgumentSpec, Manifest, ToolSpec
+from checkvalve.approvals.toolspec import Manifest, ToolSpec
 from checkvalve.graphs.errors import PipelineError
 from checkvalve.graphs.references import REF
 

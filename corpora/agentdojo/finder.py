@@ -15,8 +15,9 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from checkvalve.approvals.attributed import spec_for
+from checkvalve.approvals.fieldspec import Role
 from checkvalve.approvals.requests import Leaf
-from checkvalve.approvals.toolspec import Manifest, Role, ToolSpec
+from checkvalve.approvals.toolspec import Manifest, ToolSpec
 from checkvalve.corpora.agentdojo.adapter import ToolCall
 from checkvalve.corpora.agentdojo.composing import Composer
 from checkvalve.corpora.agentdojo.figures import DAY, HOUR, MINUTE, MONEY, day_in, has_day, holds, numbers, real, whole

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from checkvalve.approvals.attributed import spec_for
+from checkvalve.approvals.fieldspec import Role
 from checkvalve.approvals.requests import Leaf
-from checkvalve.approvals.toolspec import Manifest, Role, ToolSpec
+from checkvalve.approvals.toolspec import Manifest, ToolSpec
 from checkvalve.corpora.agentdojo.adapter import MARKER, ToolCall
 from checkvalve.corpora.agentdojo.hints import CHOICES
 from checkvalve.corpora.agentdojo.ways import Aim, Ask

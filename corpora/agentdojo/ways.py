@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from checkvalve.approvals.toolspec import Role
+from checkvalve.approvals.fieldspec import Role
 from checkvalve.corpora.agentdojo.shown import Seen
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.references import REF

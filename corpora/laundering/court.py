@@ -13,12 +13,13 @@ from checkvalve.approvals.decide import Decision, DecisionContext, decide
 from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.facts import field_rules
+from checkvalve.approvals.fieldspec import Role
 from checkvalve.approvals.flow import EXTRACTION, resolve_readers
 from checkvalve.approvals.manifest import load_manifest
 from checkvalve.approvals.policy import Policy, load_policy
 from checkvalve.approvals.repeats import effect_key
 from checkvalve.approvals.requests import ActionRequest
-from checkvalve.approvals.toolspec import Manifest, Role
+from checkvalve.approvals.toolspec import Manifest
 from checkvalve.approvals.verdicts import Allow, Review
 from checkvalve.corpora.laundering.draft import Accept, Call, Draft, Read, Say
 from checkvalve.filters.errors import HostileInputError

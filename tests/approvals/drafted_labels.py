@@ -8,11 +8,12 @@ from typing import Any
 
 import yaml
 
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.kit_draft import draft
 from checkvalve.approvals.kit_schemas import read_tools
 from checkvalve.approvals.kit_words import RANK
 from checkvalve.approvals.manifest import parse_manifest
-from checkvalve.approvals.toolspec import Effect, Manifest, Role
+from checkvalve.approvals.toolspec import Manifest
 
 FILE = Path(__file__).resolve().parents[1] / "data" / "tool_schemas.yaml"
 NEED = {

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkvalve.approvals.errors import ConfigError, ManifestError
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.kit_draft import draft
 from checkvalve.approvals.kit_lint import lint_manifest
 from checkvalve.approvals.kit_pin import differences, pins
 from checkvalve.approvals.kit_schemas import ToolSchema, read_tools
 from checkvalve.approvals.kit_words import RANK
 from checkvalve.approvals.manifest import parse_manifest, schema_digest
-from checkvalve.approvals.toolspec import Effect, Manifest, Role
+from checkvalve.approvals.toolspec import Manifest
 
 TEXT = {"type": "string"}
 

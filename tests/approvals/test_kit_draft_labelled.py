@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from checkvalve.approvals.fieldspec import Effect, Role, WritableBy
 from checkvalve.approvals.kit_draft import draft
 from checkvalve.approvals.kit_effects import effect_of
 from checkvalve.approvals.kit_lint import lint_manifest
 from checkvalve.approvals.kit_schemas import ToolSchema, read_tools
 from checkvalve.approvals.kit_words import RANK
 from checkvalve.approvals.manifest import parse_manifest
-from checkvalve.approvals.toolspec import Effect, Manifest, Role, ToolSpec, WritableBy
+from checkvalve.approvals.toolspec import Manifest, ToolSpec
 from tests.approvals.drafted_labels import labelled, mcp, measure
 
 TEXT = {"type": "string"}

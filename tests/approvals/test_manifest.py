@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkvalve.approvals.errors import ApprovalError, ManifestError
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.manifest import load_manifest, manifest_digest, manifest_schema, parse_manifest, schema_digest
 from checkvalve.approvals.strictyaml import MAX_YAML_BYTES
-from checkvalve.approvals.toolspec import Effect, Role
 
 GOOD = """\
 name: office

@@ -10,12 +10,12 @@ import pytest
 import sqlalchemy as sa
 
 from checkvalve.approvals import pages_data
+from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import State
 from checkvalve.approvals.risk import CRITICAL_RULES, MILD_RULES, TIERS, Tier, tier_of
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import proposals
-from checkvalve.approvals.toolspec import Effect
 
 pytestmark = pytest.mark.claim("C3")
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 
-from checkvalve.approvals.toolspec import Manifest, ResultField
+from checkvalve.approvals.fieldspec import ResultField
+from checkvalve.approvals.toolspec import Manifest
 from tests.fakes import calls
 from tests.graphs.pipeline_world import World, ref, scripted
 

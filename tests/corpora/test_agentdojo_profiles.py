@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checkvalve.approvals.facts import PROFILES as ENGINES
-from checkvalve.approvals.toolspec import Role, WritableBy
+from checkvalve.approvals.fieldspec import Role, WritableBy
 from checkvalve.corpora.agentdojo import SUITES, profiles, run_agentdojo
 from checkvalve.corpora.agentdojo.run import DEFAULT_VERSION
 from checkvalve.corpora.errors import CorpusDataError, UnknownCorpusError

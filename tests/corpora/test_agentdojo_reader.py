@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from checkvalve.approvals.toolspec import Manifest, Role
+from checkvalve.approvals.fieldspec import Role
+from checkvalve.approvals.toolspec import Manifest
 from checkvalve.corpora.agentdojo.adapter import ToolCall
 from checkvalve.corpora.agentdojo.composing import Composer
 from checkvalve.corpora.agentdojo.figures import DAY, MONEY, day_in, days, has_day

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from checkvalve.approvals.toolspec import Effect, Role
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.corpora.agentdojo import SUITES, adapter, run_agentdojo
 from checkvalve.corpora.agentdojo.profiles import packaged_manifest
 from checkvalve.corpora.errors import CorpusDataError, MissingExtraError, UnknownCorpusError

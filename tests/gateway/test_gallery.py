@@ -13,12 +13,13 @@ from jsonschema import Draft202012Validator
 
 from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.facts import PROFILES
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.kit_cases import CaseResult
 from checkvalve.approvals.kit_lint import lint_manifest
 from checkvalve.approvals.kit_schemas import read_tools
 from checkvalve.approvals.manifest import load_manifest
 from checkvalve.approvals.policy import load_policy
-from checkvalve.approvals.toolspec import Effect, Manifest, Role, ToolSpec
+from checkvalve.approvals.toolspec import Manifest, ToolSpec
 from checkvalve.filters.values import canonical
 from checkvalve.gateway.decide_command import CallCase, Case, Step, decide_loaded
 from checkvalve.gateway.policykit_cases import CaseFile, read_cases, read_document

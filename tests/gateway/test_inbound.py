@@ -17,9 +17,10 @@ from rich.console import Console
 
 from checkvalve.approvals.attributed import attribute_leaves
 from checkvalve.approvals.card import card
+from checkvalve.approvals.fieldspec import ArgumentSpec
 from checkvalve.approvals.flagged import FlaggedContent
 from checkvalve.approvals.requests import ActionRequest
-from checkvalve.approvals.toolspec import ArgumentSpec, Manifest, ToolSpec
+from checkvalve.approvals.toolspec import Manifest, ToolSpec
 from checkvalve.filters.fields import source_of
 from checkvalve.filters.inbound import Alert, InboundDetector, InboundOptions, scan_inbound
 from checkvalve.filters.index import AttributionIndex

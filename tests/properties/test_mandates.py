@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkvalve.approvals.errors import MandateError
+from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.mandate_source import NamedSource
 from checkvalve.approvals.mandates import Mandate
-from checkvalve.approvals.toolspec import Effect, Role
 from tests.attacks.world import Session
 
 ACCOUNTS = ("DE89370400440532013000", "GB29NWBK60161331926819", "FR7630006000011234567890189")
