@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from checkvalve.approvals.card import leaves
-from checkvalve.approvals.decide import ArgumentReport, Decision
+from checkvalve.approvals.decision import ArgumentReport, Decision
 from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.hand import HAND, TYPED
 from checkvalve.approvals.reasons import remedy_for

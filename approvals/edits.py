@@ -20,8 +20,8 @@ from typing import Final, Literal, TypeAlias
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit, moves, plans, reach
-from checkvalve.approvals.decide import Decision
 from checkvalve.approvals.deciding import require_responder
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.editing import EDITED, Change, as_edit, changes
 from checkvalve.approvals.errors import ConflictError, EditRefusedError
 from checkvalve.approvals.matching import match_digest

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from checkvalve.approvals import audit
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.clock import Clock, rfc3339
-from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.errors import ConflictError, NotFoundError
 from checkvalve.approvals.records import Proposal

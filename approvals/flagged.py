@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from checkvalve.approvals.attributed import AttributedLeaf, in_field
-from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.detectors import Finding
 from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.requests import ActionRequest

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from checkvalve.approvals import audit, endorsing, flood, moves, plans, reach, stuck, uses
 from checkvalve.approvals.canonical import canonical, digest
 from checkvalve.approvals.clock import Clock, micros, rfc3339
-from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.question import question_of
 from checkvalve.approvals.reasons import remedy_for

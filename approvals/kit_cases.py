@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.kit_cedar import RuleFormula
 
 _STRICTNESS: Final = {"allow": 0, "review": 1, "deny": 2}

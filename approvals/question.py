@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.risk import Tier, tier_of

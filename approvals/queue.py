@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from checkvalve.approvals import audit, counting, deciding, endorsing, moves
 from checkvalve.approvals.afterlooks import Glass
 from checkvalve.approvals.clock import Clock, micros, system_clock
-from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.granting import Granting
 from checkvalve.approvals.intake import Beside, Intake

@@ -28,7 +28,8 @@ from typing import Any
 
 import cedarpy
 
-from checkvalve.approvals.decide import Decision, DecisionContext, decide
+from checkvalve.approvals.decide import decide
+from checkvalve.approvals.decision import Decision, DecisionContext
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.manifest import load_manifest
 from checkvalve.approvals.policy import load_policy

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from checkvalve.approvals.decide import ArgumentReport, Decision
+from checkvalve.approvals.decision import ArgumentReport, Decision
 from checkvalve.approvals.verdicts import Allow, Review
 
 

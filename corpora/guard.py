@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
-from checkvalve.approvals.decide import ANSWER, Decision, DecisionContext, decide
+from checkvalve.approvals.decide import decide
+from checkvalve.approvals.decision import ANSWER, Decision, DecisionContext
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.leaving import Leaving, link_origins, rules_in_force

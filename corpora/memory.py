@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.content import HistoryItem, SqlContentStore
-from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.endorsing import offered
 from checkvalve.approvals.executor import Effect, Executor, Keep

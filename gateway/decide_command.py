@@ -15,7 +15,8 @@ from typing import Annotated, Any, Final, Literal
 import typer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from checkvalve.approvals.decide import Decision, DecisionContext, decide
+from checkvalve.approvals.decide import decide
+from checkvalve.approvals.decision import Decision, DecisionContext
 from checkvalve.approvals.endorsements import Endorsement, Mandate
 from checkvalve.approvals.errors import MandateError
 from checkvalve.approvals.facts import PROFILES, field_rules

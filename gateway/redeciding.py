@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TypeAlias
 
 from checkvalve.approvals.content import SqlContentStore
-from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.edits import Decide
 from checkvalve.approvals.errors import ConfigError, EditRefusedError
 from checkvalve.approvals.executor import Executor

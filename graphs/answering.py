@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from checkvalve.approvals.decide import ANSWER
+from checkvalve.approvals.decision import ANSWER
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.verdicts import Verdict
 from checkvalve.filters.errors import HostileInputError

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Final
 
 from checkvalve.approvals.content import HistoryItem
-from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.edits import Decide
 from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.manifest import manifest_digest

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from checkvalve.approvals import flood
-from checkvalve.approvals.decide import ANSWER, Decision
+from checkvalve.approvals.decision import ANSWER, Decision
 from checkvalve.approvals.edits import current
 from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.mandate_entry import MandateEntry

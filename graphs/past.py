@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import endorsing, flood
 from checkvalve.approvals.content import HistoryItem, SqlContentStore
-from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.intake import Beside

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.detectors import BUILT_IN, Detector
 from checkvalve.approvals.flagged import FlaggedContent, with_scans
 from checkvalve.approvals.toolspec import Manifest

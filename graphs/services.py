@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from checkvalve.approvals.content import SqlContentStore
-from checkvalve.approvals.decide import MAX_QUESTIONS
+from checkvalve.approvals.decision import MAX_QUESTIONS
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.policy import Policy
 from checkvalve.approvals.queue import Queue

@@ -13,7 +13,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
-from checkvalve.approvals.decide import Decision, DecisionContext, decide
+from checkvalve.approvals.decide import decide
+from checkvalve.approvals.decision import Decision, DecisionContext
 from checkvalve.approvals.errors import MandateSpentError
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.leaving import Leaving

@@ -22,7 +22,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import undos
-from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.errors import ConflictError, NotFoundError, QueueError
 from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.people import RULE as NAME_RULE

@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.approvals.verdicts import Allow, Review
 from checkvalve.corpora.agentdojo import goals

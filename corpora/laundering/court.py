@@ -9,7 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from checkvalve.approvals.decide import Decision, DecisionContext, decide
+from checkvalve.approvals.decide import decide
+from checkvalve.approvals.decision import Decision, DecisionContext
 from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.facts import field_rules

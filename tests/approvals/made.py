@@ -13,7 +13,7 @@ from typing import Any, Literal
 import argon2
 
 from checkvalve.approvals.clock import micros
-from checkvalve.approvals.decide import ArgumentReport, Decision
+from checkvalve.approvals.decision import ArgumentReport, Decision
 from checkvalve.approvals.endorsements import Endorsement, Use
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.mandate_entry import MandateEntry

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from checkvalve.approvals.decide import Decision, DecisionContext, decide
+from checkvalve.approvals.decide import decide
+from checkvalve.approvals.decision import Decision, DecisionContext
 from checkvalve.approvals.manifest import parse_manifest
 from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.requests import ActionRequest

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from checkvalve.approvals.decide import Decision, DecisionContext, decide
+from checkvalve.approvals.decide import decide
+from checkvalve.approvals.decision import Decision, DecisionContext
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.manifest import parse_manifest

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from checkvalve.approvals.decide import ArgumentReport, Decision
+from checkvalve.approvals.decision import ArgumentReport, Decision
 from checkvalve.approvals.errors import ApprovalError, ManifestError, ReviewRulesError, StoreCorruptError
 from checkvalve.approvals.plans import CHANNELS, ONE, Need, Plan, Step
 from checkvalve.approvals.question import UNREADABLE, Question, question_of

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from checkvalve.approvals.decide import DecisionContext, decide
+from checkvalve.approvals.decide import decide
+from checkvalve.approvals.decision import DecisionContext
 from checkvalve.approvals.detectors import BUILT_IN
 from checkvalve.approvals.leaving import Leaving, link_origins, rules_in_force
 from checkvalve.approvals.requests import ActionRequest

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from checkvalve.approvals.decide import Decision, DecisionContext, decide
+from checkvalve.approvals.decide import decide
+from checkvalve.approvals.decision import Decision, DecisionContext
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.filters.labels import Readers
 from checkvalve.filters.origins import Field, FieldRule

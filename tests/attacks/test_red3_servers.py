@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from checkvalve.approvals.decide import Decision, DecisionContext, decide
+from checkvalve.approvals.decide import decide
+from checkvalve.approvals.decision import Decision, DecisionContext
 from checkvalve.approvals.manifest import parse_manifest
 from checkvalve.approvals.requests import ActionRequest
 from tests.attacks.world import POLICY, Session

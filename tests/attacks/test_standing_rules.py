@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from checkvalve.approvals import flood
-from checkvalve.approvals.decide import DecisionContext, decide
+from checkvalve.approvals.decide import decide
+from checkvalve.approvals.decision import DecisionContext
 from checkvalve.approvals.detectors import BUILT_IN, Finding
 from checkvalve.approvals.errors import StandingRuleError
 from checkvalve.approvals.facts import field_rules

@@ -9,7 +9,8 @@ from importlib import resources
 
 import pytest
 
-from checkvalve.approvals.decide import MAX_QUESTIONS, DecisionContext, decide
+from checkvalve.approvals.decide import decide
+from checkvalve.approvals.decision import MAX_QUESTIONS, DecisionContext
 from checkvalve.approvals.detectors import Finding
 from checkvalve.approvals.policy import parse_policy
 from checkvalve.approvals.requests import ActionRequest

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from checkvalve.approvals.decide import Decision, DecisionContext, decide
+from checkvalve.approvals.decide import decide
+from checkvalve.approvals.decision import Decision, DecisionContext
 from checkvalve.approvals.endorsements import Endorsement, Mandate
 from checkvalve.approvals.facts import field_rules
 from checkvalve.approvals.manifest import parse_manifest

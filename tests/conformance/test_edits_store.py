@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import plans
 from checkvalve.approvals.audit import read_events
-from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.edits import MAX_EDITS, current, edit, edited, first_of, lineage
 from checkvalve.approvals.erasure import erase_call
 from checkvalve.approvals.errors import (
@@ -138,7 +138,10 @@ def test_of_an_edit_and_a_yes_at_once_one_wins_and_nothing_of_the_other_is_store
     won = set()
     for number in range(10):
         old = desk.propose()
-        edited: dict[str, JSON] = {"to": "ann@corp.example", "n": number}  # a call refused once is not asked about again
+        edited: dict[str, JSON] = {
+            "to": "ann@corp.example",
+            "n": number,
+        }  # a refused call is not asked again
         barrier, outcomes = threading.Barrier(2), dict[str, str]()
 
         def race(name: str, act: Callable[[], Any], at: threading.Barrier, told: dict[str, str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit, plans, votes
-from checkvalve.approvals.decide import ArgumentReport, Decision
+from checkvalve.approvals.decision import ArgumentReport, Decision
 from checkvalve.approvals.erasure import erase_call
 from checkvalve.approvals.errors import (
     ApprovalError,

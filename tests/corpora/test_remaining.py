@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checkvalve.approvals.decide import ArgumentReport, Decision
+from checkvalve.approvals.decision import ArgumentReport, Decision
 from checkvalve.approvals.verdicts import Allow, Deny, Review
 from checkvalve.corpora.evidence import Evidence, Lacking, Place, evidence_of
 from checkvalve.corpora.remaining import SHORT, in_markdown, in_words, remaining, to_json

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from checkvalve.approvals.decide import Decision
+from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.facts import PROFILES
 from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.kit_cases import CaseResult
