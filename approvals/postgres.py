@@ -9,7 +9,7 @@ A writer that hangs in its transaction is cut off by the server, so one stopped 
 from __future__ import annotations
 
 import importlib.util
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -26,6 +26,8 @@ _POOL_AGE: Final = 1_800  # seconds; firewalls and proxies forget idle connectio
 _OLDEST: Final = 130_000  # the oldest version that its makers still repair
 _DRIVERS: Final = frozenset({"postgresql", "postgresql+psycopg"})
 
+_BEGIN_WRITING: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+_BEGIN_READING: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _LIMITS: Final = (
     f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'; SET LOCAL idle_in_transaction_session_timeout = '{IDLE_SECONDS}s'"
 )
@@ -51,7 +53,7 @@ def engine_for(url: sa.URL) -> sa.Engine:
     engine = sa.create_engine(
         url.set(drivername="postgresql+psycopg"),
         hide_parameters=True,
-        pool_pre_ping=True,
+        isolation_level="AUTOCOMMIT",  # we say BEGIN ourselves, together with what a transaction needs first
         pool_recycle=_POOL_AGE,
         connect_args={"connect_timeout": _CONNECT_SECONDS, "client_encoding": "utf8"},
     )
@@ -59,16 +61,11 @@ def engine_for(url: sa.URL) -> sa.Engine:
     return engine
 
 
-def options(*, write: bool) -> dict[str, Any]:
-    """Return what a transaction's connection has to be told before it begins."""
-    level = "READ COMMITTED" if write else "REPEATABLE READ"
-    return {"isolation_level": level, "postgresql_readonly": not write}
-
-
 def _on_begin(connection: sa.Connection) -> None:
     wanted = connection.get_execution_options()
-    first = [_LIMITS]
-    if wanted.get("checkvalve_write"):
+    writes = wanted.get("checkvalve_write", False)
+    first = [_BEGIN_WRITING if writes else _BEGIN_READING, _LIMITS]
+    if writes:
         first.append(_DURABLE)
     if wanted.get("checkvalve_lock"):
         first.append(_HEAD)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -129,11 +129,26 @@ class Store:
     def _begin(self, *, write: bool, lock: bool = True) -> Iterator[sa.Connection]:
         self._leave_parent()
         options = {"checkvalve_write": write, "checkvalve_lock": write and lock}
-        if self._path is None:
-            options |= postgres.options(write=write)
-        with translated(self._path), self._engine.connect() as plain:
-            connection = plain.execution_options(**options)
-            with connection.begin():
+        with translated(self._path), self._begun(options) as connection:
+            yield connection
+
+    @contextmanager
+    def _begun(self, options: dict[str, bool]) -> Iterator[sa.Connection]:
+        """Give a connection whose transaction has begun.
+
+        A pooled connection may have died since it was last used; that shows when a transaction begins on it, before
+        anything was done, so another one is taken. Asking each connection first would be one more way to the server.
+        """
+        with ExitStack() as stack:
+            connection = stack.enter_context(self._engine.connect()).execution_options(**options)
+            try:
+                transaction = connection.begin()
+            except sa.exc.DBAPIError as error:
+                if not error.connection_invalidated:
+                    raise
+                connection = stack.enter_context(self._engine.connect()).execution_options(**options)
+                transaction = connection.begin()
+            with transaction:
                 yield connection
 
     def _leave_parent(self) -> None:
