@@ -2,7 +2,8 @@
 
 Guarantees: standard output is never written, because other programs read it; content never gets in, since only the
 fields of :data:`FIELDS` pass (an argument, a result or an exception's text is dropped, and the record says which field
-was withheld); a control character in a name that a model wrote is shown as an escape.
+was withheld); a control character in a name that a model wrote is shown as an escape; an output that was closed stops
+nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import MutableMapping
-from typing import Any, Final, cast
+from contextlib import suppress
+from typing import Any, Final, TextIO, cast
 
 import structlog
 from structlog.typing import FilteringBoundLogger
@@ -29,6 +31,20 @@ FIELDS: Final = frozenset(
 MAX_FIELD: Final = 300  # a log line is for reading; a model can make a tool name of any length
 
 
+class _StandardError:
+    """The error stream as it is when something is said: a program may have put another one there since."""
+
+    def write(self, text: str) -> None:
+        """Write ``text``; where nobody listens any more, what is logged is lost and the work goes on."""
+        with suppress(OSError, ValueError):  # a broken pipe; a stream that was closed
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        """Let the stream write what it holds back."""
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
+
+
 class _State:
     """The logger of this process. It is our own: a host that uses structlog keeps its configuration."""
 
@@ -43,7 +59,7 @@ def configure_logs(settings: Settings) -> None:
         else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     )
     _State.logger = structlog.wrap_logger(
-        structlog.PrintLogger(sys.stderr),
+        structlog.PrintLogger(cast(TextIO, _StandardError())),
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),

@@ -1,9 +1,10 @@
-"""What holds for every test: no sockets but local ones, a fixed random seed in CI, and no silent skips.
+"""What holds for every test: no sockets but local ones, a fixed random seed in CI, no silent skips, and no traces.
 
 Sockets are off through pytest-socket (see ``pyproject.toml``). A test that needs software of the system carries the
 marker of that software and is skipped, with the line that installs it, where it is missing. With ``CI=true`` a
 skip is a failure, except for tests over material that lies beside the repository and is not ours to ship, and for what
-the machine's kernel forbids.
+the machine's kernel forbids. How fast the machine is decides nothing: nobody gives up waiting for a database that
+another one holds, and no test that draws its data is told that this took long.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from checkvalve.approvals import sqlite_file
 from tests.databases import KINDS, Databases, Server, programs, running_server
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,8 +36,11 @@ NEEDS = {  # marker: what to find (a command, "import X", or the server), and th
     "strace": ("strace", "scripts/system-packages strace"),
 }
 
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=200, print_blob=True)
-settings.register_profile("dev", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+_ANY_SPEED = [HealthCheck.too_slow]  # it looks at the clock
+settings.register_profile(
+    "ci", derandomize=True, deadline=None, max_examples=200, print_blob=True, suppress_health_check=_ANY_SPEED
+)
+settings.register_profile("dev", deadline=None, max_examples=50, suppress_health_check=_ANY_SPEED)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if IN_CI else "dev"))
 
 
@@ -91,6 +97,21 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 def root() -> Path:
     """Return the repository's top folder."""
     return ROOT
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> Iterator[None]:
+    """Let writers of one SQLite file wait for each other for a minute: how long they do is a matter of the machine."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sqlite_file, "BUSY_TIMEOUT_MS", 60_000)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def own_logger() -> None:
+    """Forget where and from which level on an earlier test has logged."""
+    if (logs := sys.modules.get("checkvalve.gateway.logs")) is not None:
+        logs._State.logger = None
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 
 import pytest
 
@@ -39,3 +41,30 @@ def test_what_is_below_the_level_is_not_written(capsys: pytest.CaptureFixture[st
     configure_logs(Settings(log_level="error"))
     get_logger().warning("call.decided")
     assert capsys.readouterr().err == ""
+
+
+def test_a_closed_output_stops_nothing_and_a_new_one_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads go on when the stream that they logged to is gone; who puts another one there hears the rest."""
+    first, second = io.StringIO(), io.StringIO()
+    monkeypatch.setattr(sys, "stderr", first)
+    configure_logs(Settings(log_format="json"))
+    get_logger().info("call.decided", tool="one")
+    assert json.loads(first.getvalue())["tool"] == "one"
+    first.close()
+    get_logger().info("call.decided", tool="lost")
+    monkeypatch.setattr(sys, "stderr", second)
+    get_logger().info("call.decided", tool="two")
+    assert json.loads(second.getvalue())["tool"] == "two"
+
+
+def test_a_pipe_that_nobody_reads_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(io.StringIO):
+        def write(self, _: str) -> int:
+            raise BrokenPipeError
+
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stderr", Broken())
+    configure_logs(Settings(log_format="json"))
+    get_logger().error("call.decided", tool="one")
