@@ -7,20 +7,53 @@ the same JSON number. Size limits are not checked here: that is ``filters.strict
 from __future__ import annotations
 
 import hashlib
+import json
+from typing import Final, cast
 
 import rfc8785
 
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
 
+_MOST: Final = 2**53 - 1
+_encoded: Final = json.JSONEncoder(
+    ensure_ascii=False, check_circular=False, allow_nan=False, sort_keys=True, separators=(",", ":")
+).encode
+
 
 def canonical(value: JSON) -> bytes:
     """Return the RFC 8785 form of ``value``.
+
+    1. A value without floats whose keys are ASCII has the form that Python's own encoder writes with sorted keys: the
+    two order such keys and escape text alike. It takes a third of the time, and nearly every record is of this kind.
+    2. Everything else is written by ``rfc8785``; so is what step 1 could not write, for the right error.
 
     Raises:
         HostileInputError: ``big_integer`` beyond 2**53 - 1, ``not_finite``, ``too_deep``, ``surrogate``, or
             ``not_json`` for a type or a key that JSON does not have.
     """
+    try:
+        if _is_plain(value):
+            return _encoded(value).encode()
+    except (RecursionError, UnicodeEncodeError):
+        pass
+    return _by_the_book(value)
+
+
+def _is_plain(value: object) -> bool:
+    """Say whether the quick way writes the same bytes; of subclasses of the plain types nobody knows."""
+    kind = type(value)
+    if kind is str or value is None or kind is bool:
+        return True
+    if kind is int:
+        return -_MOST <= cast("int", value) <= _MOST
+    if kind is dict:
+        items = cast("dict[object, object]", value).items()
+        return all(type(key) is str and key.isascii() and _is_plain(item) for key, item in items)
+    return (kind is list or kind is tuple) and all(map(_is_plain, cast("list[object]", value)))
+
+
+def _by_the_book(value: JSON) -> bytes:
     try:
         return rfc8785.dumps(value)
     except rfc8785.IntegerDomainError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+import rfc8785
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -56,6 +57,37 @@ def test_round_trip(value: JSON) -> None:
     form = canonical(check_value(value))
     assert canonical(parse_strict(form)) == form
     assert parse_strict(form) == value
+
+
+@pytest.mark.claim("C2")
+@given(
+    VALUE | st.dictionaries(st.text(st.characters(codec="ascii")), st.text(st.characters(exclude_categories=["Cs"])))
+)
+def test_the_quick_way_writes_what_the_standard_says(value: JSON) -> None:
+    assert canonical(value) == rfc8785.dumps(value)
+
+
+@pytest.mark.claim("C2")
+def test_every_character_is_escaped_as_the_standard_says() -> None:
+    every: list[JSON] = [chr(code) for code in (*range(0xD800), *range(0xE000, 0x11000))]
+    assert canonical(every) == rfc8785.dumps(every)
+    keys: dict[str, JSON] = dict.fromkeys(map(chr, range(128)), 1)
+    assert canonical(keys) == rfc8785.dumps(keys)
+
+
+def test_subclasses_of_plain_types_are_written_as_before() -> None:
+    class Word(str):
+        __slots__ = ()
+
+        def isascii(self) -> bool:
+            return True
+
+    class Number(int):
+        def __repr__(self) -> str:
+            return "nine"
+
+    value: dict[str, JSON] = {Word("\U00010000"): [Word("a"), Number(9)], Word("\uffff"): (1, 2)}  # type: ignore[dict-item]
+    assert canonical(value) == rfc8785.dumps(value) == '{"\U00010000":["a",9],"\uffff":[1,2]}'.encode()
 
 
 @pytest.mark.claim("C2")
