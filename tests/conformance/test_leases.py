@@ -6,7 +6,7 @@ import asyncio
 import signal
 import subprocess
 import sys
-import time
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -14,12 +14,14 @@ import pytest
 import sqlalchemy as sa
 
 from checkvalve.approvals import leases as lease_module
+from checkvalve.approvals.clock import micros
 from checkvalve.approvals.errors import LeaseHeldError, LeaseLostError, QueueError, StoreUnreachableError
 from checkvalve.approvals.leases import Lease, Leases
 from checkvalve.approvals.ownership import Owner
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import leases as rows
 from tests.approvals.made import HandClock
+from tests.waiting import LONG, until
 
 ELSEWHERE = "another-boot/pid:1/77/123/abcd"
 SPAN = timedelta(seconds=30)
@@ -143,15 +145,16 @@ def test_a_database_that_is_away_costs_no_lease_until_its_time_is_over(
         held.check()
 
 
-def test_the_background_renews(store: Store) -> None:
-    quick = Leases(store, span=timedelta(seconds=0.6))
-    with quick.hold("t") as held:
-        own_until = time.monotonic() + 1.5
-        while time.monotonic() < own_until:
+def test_the_background_renews(table: Leases, clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It looks often, and the clock is moved by hand: however slow the machine is, no span is missed."""
+    monkeypatch.setattr(lease_module, "_RENEWALS", 600)
+    with table.hold("t") as held:
+        for _ in range(4):
+            clock.advance(seconds=20)
+            until(lambda: held._lease.until == clock() + micros(SPAN), "nobody renewed it")
             held.check()
-            time.sleep(0.05)
         with pytest.raises(LeaseHeldError):
-            quick.acquire("t")
+            table.acquire("t")
 
 
 def test_names_that_are_none_are_refused(table: Leases) -> None:
@@ -179,12 +182,19 @@ def test_awaited_runs_hold_it_too(table: Leases) -> None:
     assert table.acquire("t").fence == 3
 
 
-def test_cancelled_while_it_is_taken_it_is_given_back(table: Leases, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = table.acquire
+def test_cancelled_while_it_is_taken_it_is_given_back(
+    table: Leases, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, reached, go = table.acquire, threading.Event(), threading.Event()
 
     def slow(thread: str) -> Lease:
-        time.sleep(0.3)
+        reached.set()
+        go.wait(LONG)
         return plain(thread)
+
+    def is_given_back() -> bool:
+        with store.read() as connection:
+            return connection.execute(sa.select(rows.c.fence, rows.c.owner)).all() == [(1, "")]
 
     async def hold() -> None:
         async with table.ahold("t"):
@@ -192,11 +202,12 @@ def test_cancelled_while_it_is_taken_it_is_given_back(table: Leases, monkeypatch
 
     async def run() -> None:
         task = asyncio.ensure_future(hold())
-        await asyncio.sleep(0.1)
+        await asyncio.to_thread(reached.wait, LONG)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.sleep(0.5)
+        go.set()
+        await asyncio.to_thread(until, is_given_back, "it was not given back")
 
     monkeypatch.setattr(table, "acquire", slow)
     asyncio.run(run())

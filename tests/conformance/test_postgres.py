@@ -33,6 +33,7 @@ from checkvalve.filters.labels import user_label
 from checkvalve.filters.strictjson import JSON
 from tests.approvals.made import ALLOW, REVIEW, Desk, HandClock, decided, fill
 from tests.databases import Server
+from tests.waiting import until
 
 pytestmark = pytest.mark.postgres
 
@@ -190,7 +191,13 @@ def test_a_writer_that_hangs_is_cut_off_and_changes_nothing(
     def hang(other: Store) -> None:
         with other.write() as connection:
             audit.append(connection, at=1, kind="hung", body={})
-            time.sleep(1.0)
+            own = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+            until(lambda: not is_there(own), "the server did not cut it off")
+
+    def is_there(process: int) -> bool:
+        with store.read() as connection:
+            found = sa.text("SELECT count(*) FROM pg_stat_activity WHERE pid = :process")
+            return bool(connection.execute(found, {"process": process}).scalar())
 
     monkeypatch.setattr(postgres, "_LIMITS", "SET LOCAL idle_in_transaction_session_timeout = '200ms'")
     with Store.open(url) as other, pytest.raises(StoreError):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from checkvalve.approvals.verify import verify
 from tests.approvals.made import DENY, fill
 from tests.approvals.made import Desk as Queues
 from tests.approvals.sealed import ORIGIN, Desk, write
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -165,6 +167,10 @@ with Store.open(sys.argv[1], create=False) as store:
 """
 
 
+def has_grown(log: Desk, size: int) -> bool:
+    return audit.head(log.store).seq >= size
+
+
 @pytest.mark.claim("C5")
 def test_processes_that_are_killed_while_they_write_and_sign_leave_a_log_that_agrees(
     log: Desk, url: str, tmp_path: Path
@@ -181,7 +187,8 @@ def test_processes_that_are_killed_while_they_write_and_sign_leave_a_log_that_ag
         for process in running:
             assert process.stdout is not None
             assert process.stdout.readline() == b"ready\n"
-        threading.Event().wait(0.15 + 0.1 * round_)
+        enough = audit.head(log.store).seq + 3 + 4 * round_
+        until(partial(has_grown, log, enough))
         for process in running:
             process.kill()
             process.communicate()
