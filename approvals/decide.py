@@ -1,7 +1,8 @@
 """``decide(request, context) -> Decision``: may this call run? The one procedure, for every surface.
 
 0. The request is already parsed strictly: an :class:`ActionRequest` cannot be built from anything else.
-1. Find the ToolSpec by server, name and schema digest. Unknown tool or changed schema: deny.
+1. Find the ToolSpec by server, name and schema digest, in the variant that fits the arguments. Unknown tool or
+   changed schema: deny.
 2. Check the arguments against what is declared. Unknown or ill-typed arguments: deny.
 3. Attribute every leaf.
 4. Compute the facts.
@@ -47,16 +48,17 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
     if context.profile not in PROFILES:
         return _refuse("unknown-profile", context)
     # 1.
-    spec = context.manifest.find(request.tool, request.server)
-    if spec is None and request.tool == ANSWER.name and not request.server:
-        spec = ANSWER
-    if spec is None:
+    declared = context.manifest.find(request.tool, request.server)
+    if declared is None and request.tool == ANSWER.name and not request.server:
+        declared = ANSWER
+    if declared is None:
         return _refuse("unknown-tool", context)
+    spec = declared.called_with(request.args)
     if spec.schema_digest is not None and context.observed_schema_digest != spec.schema_digest:
-        return _refuse("changed-schema", context)
+        return _refuse("changed-schema", context, declared)
     # 2.
     if wrong := ill_typed(request, spec):
-        return _refuse(wrong, context)
+        return _refuse(wrong, context, declared)
     # 3.
     leaves = _attributed(request, spec, context)
     # 4.
@@ -96,7 +98,7 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
         endorsable=_endorsable(verdict, leaves, spec),
         uses=uses_of([use for item in leaves for use in item.uses]) if isinstance(verdict, Allow) else (),
         mandate=offer(leaves, spec, context.reads, context.index) if isinstance(verdict, Review) else None,
-        tool_digest=tool_digest(spec) if isinstance(verdict, Review) else "",
+        tool_digest=tool_digest(declared) if isinstance(verdict, Review) else "",
     )
     return _standing(decision, request, leaves, context) if isinstance(verdict, Review) else decision
 
@@ -164,8 +166,10 @@ def _verdict(answer: PolicyAnswer) -> Verdict:
     return Deny(rule, rule, remedy_for(rule))
 
 
-def _refuse(rule: str, context: DecisionContext) -> Decision:
+def _refuse(rule: str, context: DecisionContext, spec: ToolSpec | None = None) -> Decision:
+    declared = {} if spec is None else spec.args
     return Decision(
+        redact=tuple(sorted(name for name, argument in declared.items() if argument.is_secret)),
         verdict=Deny(rule, rule, remedy_for(rule)),
         rules=(rule,),
         policy_digest=context.policy.digest,
@@ -177,7 +181,13 @@ def _refuse(rule: str, context: DecisionContext) -> Decision:
 def _report(item: AttributedLeaf) -> ArgumentReport:
     origins = tuple(origin.to_json() for origin in item.attribution.origins)
     return ArgumentReport(
-        item.leaf.dotted(), item.spec.role.value, item.spec.kind, item.sufficient, origins, item.covered_by
+        item.leaf.dotted(),
+        item.spec.role.value,
+        item.spec.kind,
+        item.sufficient,
+        origins,
+        item.covered_by,
+        item.spec.redact,
     )
 
 

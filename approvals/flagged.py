@@ -32,7 +32,7 @@ class FlaggedContent:
 
     def __call__(self, request: ActionRequest, leaves: Sequence[AttributedLeaf], /) -> Sequence[Finding]:
         """Return one finding when an argument that is not the user's own came from such a source."""
-        spec = self.manifest.find(request.tool, request.server)
+        spec = self.manifest.find_called(request.tool, request.server, request.args)
         if not self.scans or spec is None or spec.effect is Effect.READ:
             return []
         if any(_SMUGGLING & set(codes) for codes in self.scans.values()) and any(

@@ -22,6 +22,7 @@ from checkvalve.approvals.kit_effects import effect_of, goes_outside, is_side_ta
 from checkvalve.approvals.kit_results import handles, is_personal, types_taken
 from checkvalve.approvals.kit_roles import MAX_TYPE
 from checkvalve.approvals.kit_schemas import ToolSchema
+from checkvalve.approvals.kit_variants import drafted_variants
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _WORDS_OF_YAML: Final = frozenset({"yes", "no", "on", "off", "true", "false", "null", "y", "n"})
@@ -65,6 +66,7 @@ def _tool(tool: ToolSchema, server: str, taken: Collection[str]) -> Iterator[str
         yield "    # limits: {amount: 100, calls_per_task: 1}   # above this a person is asked, whatever the origin"
     if effect is Effect.EXECUTE:
         yield "    # sandbox: and commands: are yours to declare; until then it is denied"
+    yield from drafted_variants(tool, effect)
     if tool.arguments:
         yield "    args:"
         for argument, schema in tool.arguments.items():

@@ -12,6 +12,7 @@ from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.kit_arguments import FORMATS, plain, role_of
 from checkvalve.approvals.kit_roles import is_statement
 from checkvalve.approvals.kit_schemas import ToolSchema
+from checkvalve.approvals.kit_variants import strongest_choice
 from checkvalve.approvals.kit_words import RANK, guess_effect, leaves_domain, parts, saves, told_effect
 
 _READING: Final = frozenset({"get", "head", "options"})
@@ -21,8 +22,9 @@ _AMENDING: Final = frozenset({("update",), ("edit",), ("change",), ("modify",), 
 def effect_of(tool: ToolSchema) -> tuple[Effect, str, str]:
     """Return effect, confidence and reason: the name's guess, raised by whatever else warns, never lowered by any.
 
-    1. The name. 2. An argument that holds a statement or command makes it run something. 3. What the description tells
-    beside the name; that somebody is told of it counts where an argument could carry a text. 4. The server's hints.
+    1. The name. 2. An argument that holds a statement or command makes it run something. 3. The values of an argument
+    that chooses what it does. 4. What the description tells beside the name; that somebody is told of it counts where
+    an argument could carry a text. 5. The server's hints.
     """
     effect, sure = guess_effect(tool.name)
     why = "from the name" if sure != "low" else "the name says nothing, so the strictest guess"
@@ -30,6 +32,9 @@ def effect_of(tool: ToolSchema) -> tuple[Effect, str, str]:
         effect, sure, why = Effect.EXECUTE, "medium", "an argument is run as a command or statement"
     if effect is Effect.READ and any(saves(name) for name in tool.arguments):
         effect, sure, why = Effect.WRITE, "medium", "an argument says where it is saved"
+    chosen = strongest_choice(tool)
+    if chosen is not None and RANK[chosen] > RANK[effect]:
+        effect, sure, why = chosen, "medium", "a value of one of its arguments says so"
     told = told_effect(tool.description, effect)
     if told is not None and (told is not Effect.SEND or sure == "low" or _carries_text(tool, effect)):
         effect, sure, why = told, "medium", "its description says so"

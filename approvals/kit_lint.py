@@ -21,6 +21,7 @@ from checkvalve.approvals.kit_findings import Finding, without_accepted
 from checkvalve.approvals.kit_names import Report, check_names, owners_of, reporter, schema_of, unknown_arguments
 from checkvalve.approvals.kit_roles import guess_role
 from checkvalve.approvals.kit_schemas import ToolSchema
+from checkvalve.approvals.kit_variants import check_variants
 from checkvalve.approvals.kit_words import RANK, guess_effect, leaves_domain
 from checkvalve.approvals.manifest import parse_manifest
 from checkvalve.approvals.strictyaml import Document, read_yaml
@@ -64,6 +65,7 @@ def lint_manifest(text: str, name: str, schemas: Sequence[ToolSchema] = ()) -> l
         findings += check_results(spec, report)
         findings += _missing(spec, report)
         findings += check_commands(spec, report)
+        findings += check_variants(spec, report)
     return without_accepted(_together(findings), text)
 
 

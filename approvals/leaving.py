@@ -90,7 +90,7 @@ class Leaving:
 
     def __call__(self, request: ActionRequest, leaves: Sequence[AttributedLeaf], /) -> Sequence[Finding]:
         """Return what may not leave with this call."""
-        spec = self.manifest.find(request.tool, request.server)
+        spec = self.manifest.find_called(request.tool, request.server, request.args)
         if spec is None or not is_outgoing(spec, leaves):
             return ()
         rules = rules_in_force(self.rules, self.manifest, self.index)

@@ -207,7 +207,8 @@ class CheckvalveGuard:
         self._calls[tool] += 1
         if spec is not None:
             with suppress(HostileInputError):
-                self._done.add(effect_key(ActionRequest.build(tool, dict(args), server=server), spec))
+                request = ActionRequest.build(tool, dict(args), server=server)
+                self._done.add(effect_key(request, spec.called_with(request.args)))
 
     def endorse(self, judged: Judged) -> None:
         """Remember what a person accepted, so that the same value from the same source is not asked about again."""

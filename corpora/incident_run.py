@@ -261,9 +261,11 @@ def surrounded(manifest: Manifest, one: Situation) -> Manifest:
     spec = manifest.find(tool, server)
     data = manifest.model_dump()
     if spec is not None and any(argument.kind in {"url", "host"} for argument in spec.args.values()):
-        data["tools"][spec.name]["egress"] = one.policy.allow_hosts
-        if spec.effect is Effect.READ and spec.leaves_domain:
-            data["tools"][spec.name]["open_hosts"] = one.policy.allow_hosts
+        tool_data = data["tools"][spec.name]
+        tool_data["egress"] = one.policy.allow_hosts
+        for form in (tool_data, *tool_data["variants"]):
+            if form["effect"] is Effect.READ and form["leaves_domain"]:
+                form["open_hosts"] = one.policy.allow_hosts
     data["protected"] = (*manifest.protected, *(_guarded(path, one.incident) for path in one.policy.deny_paths))
     return Manifest.model_validate(data)
 

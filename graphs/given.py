@@ -132,7 +132,8 @@ def effects(rows: Iterable[Earlier], manifest: Manifest, known: Effects) -> Iter
         row.check()
         call = row.tool, row.server, row.digest
         if call not in known:
-            known[call] = effect_key(ActionRequest.build(row.tool, row.args(), server=row.server), spec)
+            request = ActionRequest.build(row.tool, row.args(), server=row.server)
+            known[call] = effect_key(request, spec.called_with(request.args))
         yield known[call]
 
 

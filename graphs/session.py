@@ -174,7 +174,7 @@ class GuardSession:
         decision = self._decide(request, call, stands)
         if refuse is not None:
             return given.refused(decision, refuse)
-        spec = self._services.manifest.find(call.tool, call.server)
+        spec = self._services.manifest.find_called(call.tool, call.server, request.args)
         return given.held_back(decision, spec) if stands.flood.paused else decision
 
     def _record(self, request: ActionRequest, decision: Decision, call: Call) -> Proposal:

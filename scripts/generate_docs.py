@@ -159,7 +159,8 @@ def settings_table() -> str:
 def manifest_tables() -> str:
     """Return the tables of everything that a manifest may say."""
     from checkvalve.approvals import commandspec as commands  # noqa: PLC0415
-    from checkvalve.approvals import limits  # noqa: PLC0415
+    from checkvalve.approvals import fieldspec as fields  # noqa: PLC0415
+    from checkvalve.approvals import limits, variants  # noqa: PLC0415
     from checkvalve.approvals import toolspec as spec  # noqa: PLC0415
     from checkvalve.approvals import undospec as undo  # noqa: PLC0415
 
@@ -168,9 +169,10 @@ def manifest_tables() -> str:
         ("The file", spec.Manifest),
         ("`principal`", spec.Principal),
         ("A tool", spec.ToolSpec),
-        ("An argument (`args`)", spec.ArgumentSpec),
-        ("A result field (`result`)", spec.ResultField),
+        ("An argument (`args`)", fields.ArgumentSpec),
+        ("A result field (`result`)", fields.ResultField),
         ("`limits`", limits.Limits),
+        ("A form (`variants`)", variants.VariantSpec),
         ("Undoing (`undo_with`)", undo.UndoSpec),
         ("A value of it (`args`)", undo.UndoValue),
         ("What is read before (`before`)", undo.BeforeSpec),
@@ -179,7 +181,8 @@ def manifest_tables() -> str:
         ("`sandbox`", commands.SandboxSpec),
     ):
         lines += ["", f"### {title}", "", _first_sentence(model.__doc__), "", *_fields(model)]
-    for title, words in (("Effects", spec.Effect), ("Roles", spec.Role), ("Who can write a field", spec.WritableBy)):
+    listed = ("Effects", fields.Effect), ("Roles", fields.Role), ("Who can write a field", fields.WritableBy)
+    for title, words in listed:
         lines += ["", f"### {title}", "", _first_sentence(words.__doc__), "", ", ".join(f"`{word}`" for word in words)]
     return "\n".join([*lines, ""])
 

@@ -27,7 +27,6 @@ OPEN: dict[str, str] = {
     "A14 twin": "a shortened form of the user's words (`is` left out) does not count as the user's words",
     "A23 attack": "as A13, for typing into a page",
     "A25 attack": "as A13",
-    "A37 twin": "a GET through a tool that can also post is an effect, and its address suffices for nothing",
     "A38 twin": "the owner's own address is not trusted as a destination",
     "A43 attack": "as A13, for an issue in a repository that outsiders named",
     "A43 twin": "a public post the user asked for runs, although what was read before is not the user's",
