@@ -16,10 +16,11 @@ from pydantic_core import ErrorDetails
 
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.errors import ManifestError
+from checkvalve.approvals.preview_declared import preview_problem
 from checkvalve.approvals.schemadigest import schema_digest
 from checkvalve.approvals.strictyaml import MAX_YAML_BYTES, Document, dotted, nearest, read_yaml
 from checkvalve.approvals.toolspec import Manifest, ToolSpec
-from checkvalve.approvals.undo_declared import look_problem, undo_problem
+from checkvalve.approvals.undo_declared import Problem, look_problem, undo_problem
 from checkvalve.filters.errors import HostileInputError
 
 __all__ = [
@@ -68,7 +69,7 @@ def parse_manifest(text: str | bytes, name: str) -> Manifest:
         raise _explain(error, document, name) from None
     for key, spec in manifest.tools.items():
         _check_tool(key, spec, document, name)
-        if (wrong := undo_problem(spec, manifest) or look_problem(spec, manifest)) is not None:
+        if (wrong := _beside(spec, manifest)) is not None:
             path = ("tools", key, *wrong.steps)
             line = document.line(path)
             raise ManifestError(wrong.message, file=name, line=line, field=dotted(path), remedy=wrong.remedy)
@@ -77,6 +78,11 @@ def parse_manifest(text: str | bytes, name: str) -> Manifest:
     except HostileInputError as error:
         raise ManifestError(str(error), file=name, remedy="use numbers within plus or minus 2**53") from None
     return manifest
+
+
+def _beside(spec: ToolSpec, manifest: Manifest) -> Problem | None:
+    """Return the first thing that is wrong with the calls that are made beside those of a tool, if anything is."""
+    return undo_problem(spec, manifest) or look_problem(spec, manifest) or preview_problem(spec, manifest)
 
 
 def manifest_digest(manifest: Manifest) -> str:

@@ -7,6 +7,7 @@ argument a target, every result field written by outsiders and private). Loading
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
@@ -14,7 +15,10 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 from checkvalve.approvals.commandspec import CommandSpec, SandboxSpec
 from checkvalve.approvals.fieldspec import ArgumentSpec, Declared, Effect, Identifier, ResultField, WritableBy
 from checkvalve.approvals.limits import Limits
+from checkvalve.approvals.previewspec import PreviewSpec
 from checkvalve.approvals.undospec import LookSpec, UndoSpec
+from checkvalve.approvals.variants import VariantSpec
+from checkvalve.filters.strictjson import JSON
 
 
 class Idempotency(enum.StrEnum):
@@ -39,6 +43,9 @@ class ToolSpec(Declared):
     undo_with: UndoSpec | None = Field(None, description="the call that takes it back; a person decides it each time")
     look_first: LookSpec | None = Field(
         None, description="the read that shows the record this call changes; made when nobody has read it yet"
+    )
+    preview: PreviewSpec | None = Field(
+        None, description="how a person is shown what a call would do: by a tool that reads, or by a dry run"
     )
     asks: tuple[str, ...] = Field(
         (), description="words of a user that ask for this effect; can only make things stricter"
@@ -72,6 +79,25 @@ class ToolSpec(Declared):
     input_schema: dict[str, object] | None = Field(
         None, description="JSON Schema of the arguments, when the deployer ships it"
     )
+    variants: tuple[VariantSpec, ...] = Field(
+        (), description="what the tool is when control arguments have certain values; the first that fits counts"
+    )
+    _forms: tuple[ToolSpec, ...] = PrivateAttr(())  # one for each variant, made once
+
+    @model_validator(mode="after")
+    def _variants_are_tools(self) -> ToolSpec:
+        """Make the tool of each variant, so that what is wrong with one is found where the manifest is read."""
+        declared = {name: getattr(self, name) for name in type(self).model_fields}
+        for variant in self.variants:
+            for problem in variant.problems(self.args):
+                raise ValueError(problem)
+        self._forms = tuple(ToolSpec.model_validate(variant.over(declared)) for variant in self.variants)
+        return self
+
+    def called_with(self, args: Mapping[str, JSON]) -> ToolSpec:
+        """Return the tool as it is in a call with these arguments: the first variant that fits, or itself."""
+        fitting = (form for variant, form in zip(self.variants, self._forms, strict=True) if variant.fits(args))
+        return next(fitting, self)
 
     @model_validator(mode="after")
     def _egress_needs_an_address(self) -> ToolSpec:
@@ -139,6 +165,11 @@ class Manifest(Declared):
             }
             return {**data, "tools": named}
         return data
+
+    def find_called(self, tool: str, server: str, args: Mapping[str, JSON]) -> ToolSpec | None:
+        """Return the spec of a tool as it is in a call with these arguments; None where nobody declared it."""
+        spec = self.find(tool, server)
+        return None if spec is None else spec.called_with(args)
 
     def find(self, tool: str, server: str = "") -> ToolSpec | None:
         """Return the spec of ``tool`` on ``server``, or None: an unknown tool never runs."""
