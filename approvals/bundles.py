@@ -1,8 +1,9 @@
 """Bundles: a whole signed log in one file, which verifies on another machine with the public key alone.
 
 The first line has the log's checkpoint and the rotations of its keys. Each further line is one event with everything
-that is hashed, or the hash of one that a retention rule removed. A bundle ends where its checkpoint does. There is one
-spelling of each line, so that no bit of a bundle can change unseen.
+that is hashed, or the hash of one that is not there any more. A bundle ends where its checkpoint does. There is one
+spelling of each line, so that no bit of a bundle can change unseen. A log that follows a closed one has a bundle of its
+own, which begins with the event that says what it follows, and so has the closed one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, Final, TextIO
 import sqlalchemy as sa
 
 from checkvalve.approvals.audit import ERASED, Event, read_events
+from checkvalve.approvals.closedlogs import RESTARTED, Closed, base_of, closed_logs, in_words
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.judge import (
     KEYS,
@@ -36,7 +38,7 @@ from checkvalve.approvals.merkle import SIZE
 from checkvalve.approvals.notes import PublicKey
 from checkvalve.approvals.tables import events
 from checkvalve.approvals.tiles import Tiles
-from checkvalve.approvals.verify import VerifyReport, Walk
+from checkvalve.approvals.walk import VerifyReport, Walk
 from checkvalve.filters.strictjson import JSON
 
 FORMAT: Final = "checkvalve-log-1"
@@ -83,27 +85,44 @@ def event_from(value: Any) -> Event:
     return Event(**value)
 
 
-def write_bundle(connection: sa.Connection, out: TextIO) -> int:
-    """Write the log up to its newest checkpoint, and return how many events that is.
+def write_bundle(connection: sa.Connection, out: TextIO, origin: str = "") -> int:
+    """Write the log up to its newest checkpoint, or the closed one called ``origin``; return how many events that is.
 
     Raises:
-        LogError: nothing is signed yet.
+        LogError: nothing is signed yet, or no closed log has this name.
     """
-    text = newest(connection)
-    if text is None:
-        raise LogError("the log cannot be exported as a bundle", remedy=_NEED_KEY)
-    size, tiles, seq = parse_size(text), Tiles(connection), 0
-    query = sa.select(events).where(events.c.subject == KEYS, events.c.seq <= size).order_by(events.c.seq)
-    told = rotations_in(Event(**row) for row in connection.execute(query).mappings())
-    rotations: list[JSON] = [rotation.to_json() for rotation in told]
+    text, base, closed = _chosen(connection, origin)
+    last, tiles, seq = base + parse_size(text), Tiles(connection, closed), base
+    mine = (events.c.subject == KEYS, events.c.seq > base, events.c.seq <= last)
+    found_keys = connection.execute(sa.select(events).where(*mine).order_by(events.c.seq)).mappings()
+    rotations: list[JSON] = [rotation.to_json() for rotation in rotations_in(Event(**row) for row in found_keys)]
     _put(out, {"format": FORMAT, "checkpoint": text, "rotations": rotations})
-    with closing(read_events(connection, upto=size)) as found:
+    with closing(read_events(connection, after=base, upto=last)) as found:
         for event in found:
-            for gone in range(seq + 1, event.seq):
-                _put(out, {"seq": gone, "leaf": tiles.leaf(gone - 1).hex()})
+            _fill(out, tiles, base, range(seq + 1, event.seq))
             _put(out, event_line(event))
             seq = event.seq
-    return size
+    _fill(out, tiles, base, range(seq + 1, last + 1))
+    return last - base
+
+
+def _chosen(connection: sa.Connection, origin: str) -> tuple[str, int, int]:
+    """Return a log's checkpoint, the number of the last event before it, and which closed one it is; 0 for none."""
+    text = newest(connection)
+    if not origin or (text is not None and text.startswith(f"{origin}\n")):
+        if text is None:
+            raise LogError("the log cannot be exported as a bundle", remedy=_NEED_KEY)
+        return text, base_of(connection), 0
+    one = next((one for one in closed_logs(connection) if one.origin == origin and one.checkpoint), None)
+    if one is None:
+        raise LogError(f"no signed log {origin} is here", remedy="its name is in the notes of: checkvalve audit verify")
+    return one.checkpoint, one.base, one.number
+
+
+def _fill(out: TextIO, tiles: Tiles, base: int, numbers: Iterable[int]) -> None:
+    """Write the hashes of events that are not there any more."""
+    for gone in numbers:
+        _put(out, {"seq": gone, "leaf": tiles.leaf(gone - 1 - base).hex()})
 
 
 def _put(out: TextIO, value: dict[str, JSON]) -> None:
@@ -114,8 +133,8 @@ def _spelled(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True)
 
 
-def export_bundle(connection: sa.Connection, file: Path) -> int:
-    """Write a bundle to a new file, private and on disk when this returns.
+def export_bundle(connection: sa.Connection, file: Path, origin: str = "") -> int:
+    """Write a bundle to a new file, private and on disk when this returns; ``origin`` names a log that was closed.
 
     Raises:
         LogError: there is such a file, it cannot be written, or nothing is signed yet.
@@ -126,7 +145,7 @@ def export_bundle(connection: sa.Connection, file: Path) -> int:
         raise LogError(f"{file} cannot be written: {error.strerror}", remedy="give a new file") from error
     try:
         with os.fdopen(place, "w", encoding="utf-8") as out:
-            size = write_bundle(connection, out)
+            size = write_bundle(connection, out, origin)
             out.flush()
             os.fsync(out.fileno())
     except BaseException:
@@ -143,6 +162,12 @@ class Bundle:
     checkpoint: str
     rotations: tuple[Rotation, ...]
     lines: tuple[Event | Removed | None, ...]  # None: a line that is no event
+
+    @property
+    def base(self) -> int:
+        """The number of the last event before this log: its first one says what it follows, if it is not event 1."""
+        first = self.lines[0] if self.lines else None
+        return 0 if first is None else max(first.seq - 1, 0)
 
     @property
     def events(self) -> Iterator[Event]:
@@ -206,17 +231,31 @@ def verify_bundle(bundle: Bundle, keys: Iterable[PublicKey], outside: Iterable[O
     own = Outside("its own checkpoint", bundle.checkpoint)
     judge = Judge(Basis(Trust.of(trusted, bundle.rotations), (own, *outside), trusted[0].name))
     removed = {line.seq: line.leaf for line in bundle.lines if isinstance(line, Removed)}
-    walk = Walk(report, gone, judge, lambda index: _leaf(removed, index + 1))
+    follows = _follows(bundle)
+    base = bundle.base
+    walk = Walk(report, gone, judge, lambda index: _leaf(removed, index + 1 + base), base=base)
     for number, line in enumerate(bundle.lines, 1):
-        if line is None or line.seq != number:
-            report.add("changed", f"line {number + 1} is not event {number}", number)
+        if line is None or line.seq != base + number:
+            report.add("changed", f"line {number + 1} is not event {base + number}", base + number)
         if isinstance(line, Event):
             walk.take(line)
     if list(bundle.rotations) != rotations_in(event for event in bundle.events if event.kind == ROTATED):
         report.add("rotations_differ", "the rotations of keys are not those that the events tell of")
     _conclude(report, judge, len(bundle.lines))
+    if (follows is None and base) or (follows is not None and follows.next != trusted[0].name):
+        report.add("first_event", "the first event does not say which closed log this one follows", base + 1)
+    report.notes += [] if follows is None else in_words(follows)
     report.head, report.notes = walk.last, [*report.notes, *walk.watch.silences]
     return report
+
+
+def _follows(bundle: Bundle) -> Closed | None:
+    """Return what the first event says of a closed log that this one follows; it is signed like any other event."""
+    first = bundle.lines[0] if bundle.lines else None
+    try:
+        return Closed.of(first, 0, 0) if isinstance(first, Event) and first.kind == RESTARTED else None
+    except ValueError:
+        return None
 
 
 def _leaf(removed: Mapping[int, bytes], seq: int) -> bytes:

@@ -131,6 +131,12 @@ class Gone:
                 self._erased |= {n for n in _list(body.get("events")) if isinstance(n, int) and n < event.seq}
         self._ranges.sort()
 
+    def also(self, ranges: Iterable[tuple[int, int]]) -> Gone:
+        """Return the same, with further ranges that are known not to be there."""
+        found = Gone(())
+        found._ranges, found._erased = sorted([*self._ranges, *ranges]), self._erased
+        return found
+
     def is_removed(self, first: int, last: int) -> bool:
         """Say whether the events ``first`` to ``last`` were all removed by a retention rule."""
         for start, end in self._ranges:

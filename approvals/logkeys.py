@@ -4,6 +4,7 @@
 2. A rotation is a statement that names the log, its size, the old public keys and the new ones, signed by *all* old and
    *all* new keys. Whoever trusts one side can so come to trust the other.
 3. The old keys are good for checkpoints up to that size, the new ones from that size on. At the size itself both sign.
+4. The key of a log that follows a closed one says which: what it signs begins with the event that says so, too.
 
 Guarantees: a key file that others can read is refused; one that exists is never overwritten but by a rotation, which
 keeps the old file beside it.
@@ -31,6 +32,7 @@ _CONTEXT: Final = _ROTATION.encode()
 _SEED: Final = 32
 _OTHERS: Final = 0o077
 _FIELDS: Final = {"format", "origin", "keys", "rotations"}
+_MAYBE: Final = {"follows"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,39 @@ class Trust:
 
 
 @dataclass(frozen=True, slots=True)
+class Follows:
+    """The closed log that another one goes on from: its name, and who could sign it."""
+
+    origin: str
+    keys: tuple[PublicKey, ...]
+    rotations: tuple[Rotation, ...] = ()
+
+    @property
+    def trust(self) -> Trust:
+        """Who could sign which of its checkpoints."""
+        return Trust.of(self.keys, self.rotations)
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return it for files and events."""
+        keys: list[JSON] = [str(key) for key in self.keys]
+        return {"origin": self.origin, "keys": keys, "rotations": [one.to_json() for one in self.rotations]}
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        """Return it from a file or an event.
+
+        Raises:
+            ValueError: it is none.
+        """
+        try:
+            keys = tuple(parse_key(key) for key in value["keys"])
+            rotations = tuple(Rotation.from_json(one) for one in value["rotations"])
+            return cls(str(value["origin"]), keys, rotations)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError("this names no closed log") from error
+
+
+@dataclass(frozen=True, slots=True)
 class LogKey:
     """A log's name, the keys that sign it, and how they came to be."""
 
@@ -122,9 +157,10 @@ class LogKey:
     keys: tuple[PrivateKey, ...]
     rotations: tuple[Rotation, ...] = ()
     previous: tuple[PrivateKey, ...] = ()  # sign beside the new ones once more, at the size of the rotation
+    follows: Follows | None = None  # the closed log that this one goes on from
 
     @classmethod
-    def new(cls, origin: str = "", *, classic: int = ED25519) -> Self:
+    def new(cls, origin: str = "", *, classic: int = ED25519, follows: Follows | None = None) -> Self:
         """Draw keys for a log called ``origin``; ``classic`` is the kind of the one that is not ML-DSA.
 
         Raises:
@@ -135,7 +171,7 @@ class LogKey:
             raise LogError(
                 f"a log cannot be called {origin!r}", remedy="use a name such as example.com/agents: no spaces, no +"
             )
-        return cls(origin, _drawn(origin, classic))
+        return cls(origin, _drawn(origin, classic), follows=follows)
 
     @property
     def public(self) -> tuple[PublicKey, ...]:
@@ -152,7 +188,8 @@ class LogKey:
         new = _drawn(self.origin, self.keys[0].kind)
         unsigned = Rotation(self.origin, size, self.public, tuple(key.public for key in new), ())
         signed = tuple(key.sign(unsigned.message, _CONTEXT) for key in (*self.keys, *new))
-        return LogKey(self.origin, new, (*self.rotations, replace(unsigned, signatures=signed)), self.keys)
+        rotations = (*self.rotations, replace(unsigned, signatures=signed))
+        return LogKey(self.origin, new, rotations, self.keys, self.follows)
 
 
 def _drawn(origin: str, classic: int) -> tuple[PrivateKey, ...]:
@@ -169,6 +206,7 @@ def save_key(key: LogKey, file: Path, *, replacing: bool = False) -> None:
     keys: list[JSON] = [{"kind": one.kind, "seed": base64.b64encode(one.seed).decode()} for one in key.keys]
     rotations: list[JSON] = [rotation.to_json() for rotation in key.rotations]
     value = {"format": _FORMAT, "origin": key.origin, "keys": keys, "rotations": rotations}
+    value |= {} if key.follows is None else {"follows": key.follows.to_json()}
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         target = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
@@ -206,11 +244,12 @@ def load_key(file: Path) -> LogKey:
             if not stat.S_ISREG(status.st_mode) or status.st_mode & _OTHERS:
                 raise LogError(f"others may read the key file {file}", remedy=f"chmod 600 {file}, or make a new key")
             value = json.loads(stream.read(1_048_576))
-        if not isinstance(value, dict) or set(value) != _FIELDS or value["format"] != _FORMAT:
+        if not isinstance(value, dict) or set(value) - _MAYBE != _FIELDS or value["format"] != _FORMAT:
             raise ValueError("not a key file")
         origin = str(value["origin"])
         keys = tuple(PrivateKey(origin, int(one["kind"]), base64.b64decode(one["seed"])) for one in value["keys"])
         rotations = tuple(Rotation.from_json(one) for one in value["rotations"])
+        follows = Follows.from_json(value["follows"]) if "follows" in value else None
         if not is_name(origin) or not keys or not all(len(key.seed) == _SEED and key.kind in KINDS for key in keys):
             raise ValueError("not a key file")
     except FileNotFoundError as error:
@@ -221,4 +260,4 @@ def load_key(file: Path) -> LogKey:
         ) from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise LogError(f"{file} is no key file of a log", remedy="make one: checkvalve audit key create") from error
-    return LogKey(origin, keys, rotations)
+    return LogKey(origin, keys, rotations, follows=follows)

@@ -1,8 +1,9 @@
 """Receipts: the proof, in one file, that certain events are in a signed log. It verifies offline with the public key.
 
 A receipt has events with everything that is hashed, for each its place and its inclusion proof (RFC 6962), the signed
-checkpoint that the proofs lead to, and the rotations of the log's keys. :func:`tlog_proof` writes the proof of one
-event in the format of C2SP (``tlog-proof``), for other programs.
+checkpoint that the proofs lead to, and the rotations of the log's keys. In a log that follows a closed one, the event
+that says so comes first: places are counted from it. :func:`tlog_proof` writes the proof of one event in the format of
+C2SP (``tlog-proof``), for other programs.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals.audit import Event
+from checkvalve.approvals.audit import Event, read_events
 from checkvalve.approvals.bundles import event_from, event_line
 from checkvalve.approvals.checkpoints import Opened
+from checkvalve.approvals.closedlogs import RESTARTED, base_of, closed_logs
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.judge import KEYS, rotations_in
 from checkvalve.approvals.lastsigned import newest, opened, parse_size
@@ -43,6 +45,12 @@ class Receipt:
     checkpoint: str
     rotations: tuple[Rotation, ...] = ()
 
+    @property
+    def base(self) -> int:
+        """The number of the last event before this log; the proof of its first event shows that it is its first."""
+        first = self.items[0][0]
+        return first.seq - 1 if first.kind == RESTARTED else 0
+
     def to_json(self) -> dict[str, JSON]:
         """Return the receipt as it is kept in a file."""
         items: list[JSON] = [
@@ -59,15 +67,33 @@ def make_receipt(connection: sa.Connection, wanted: Sequence[Event]) -> Receipt:
     Raises:
         LogError: one of them is not signed yet, or there is none.
     """
-    text = newest(connection)
-    size = 0 if text is None else parse_size(text)
-    if text is None or not wanted or wanted[-1].seq > size:
+    text, base, closed = _log_of(connection, wanted)
+    size = parse_size(text)
+    if not text or not wanted or wanted[-1].seq > base + size:
         raise LogError("there is no receipt yet: the newest events are not signed", remedy=_SEAL)
-    subtree = Tiles(connection).subtree
-    items = tuple((event, tuple(inclusion_proof(event.seq - 1, size, subtree))) for event in wanted)
-    query = sa.select(events).where(events.c.subject == KEYS, events.c.seq <= size).order_by(events.c.seq)
+    subtree = Tiles(connection, closed).subtree
+    shown = [*(read_events(connection, after=base, limit=1) if base else ()), *wanted]
+    listed = [one for number, one in enumerate(shown) if one.seq not in {other.seq for other in shown[:number]}]
+    items = tuple((event, tuple(inclusion_proof(event.seq - 1 - base, size, subtree))) for event in listed)
+    mine = (events.c.subject == KEYS, events.c.seq > base, events.c.seq <= base + size)
+    query = sa.select(events).where(*mine).order_by(events.c.seq)
     rotations = rotations_in(Event(**row) for row in connection.execute(query).mappings())
     return Receipt(items, text, tuple(rotations))
+
+
+def _log_of(connection: sa.Connection, wanted: Sequence[Event]) -> tuple[str, int, int]:
+    """Return the checkpoint of the log that events are in, the number of the last event before it, and which it is.
+
+    Raises:
+        LogError: some are in a closed log, and some in the one that follows.
+    """
+    base = base_of(connection)
+    if not wanted or wanted[0].seq > base:
+        return newest(connection) or "", base, 0
+    one = next((one for one in closed_logs(connection) if one.base < wanted[0].seq <= one.last), None)
+    if one is None or wanted[-1].seq > one.last:
+        raise LogError("these events are not all in one signed log", remedy="give the number of one event")
+    return one.checkpoint, one.base, one.number
 
 
 def parse_receipt(text: str) -> Receipt:
@@ -105,6 +131,7 @@ def verify_receipt(receipt: Receipt, keys: Iterable[PublicKey]) -> Opened:
     """
     trusted = tuple(keys)
     found = opened(receipt.checkpoint, Trust.of(trusted, receipt.rotations), trusted[0].name)  # 1.
+    base = receipt.base
     for event, proof in receipt.items:
         if not event.is_whole:  # 2.
             raise LogTamperedError(f"event {event.seq} of the receipt is not what was written")
@@ -113,15 +140,17 @@ def verify_receipt(receipt: Receipt, keys: Iterable[PublicKey]) -> Opened:
         except (HostileInputError, ValueError) as error:
             raise LogTamperedError(f"event {event.seq} of the receipt is not what was written") from error
         size = found.checkpoint.size
-        root = root_of_inclusion(event.seq - 1, size, leaf, proof) if len(proof) <= MAX_PROOF else None
+        root = root_of_inclusion(event.seq - 1 - base, size, leaf, proof) if len(proof) <= MAX_PROOF else None
         if root != found.checkpoint.root:  # 3.
             raise LogTamperedError(f"event {event.seq} is not in the log that the checkpoint is of")
     return found
 
 
 def tlog_proof(receipt: Receipt) -> str:
-    """Return the proof of a receipt's first event in the format of C2SP; ``extra`` has the bytes that were hashed."""
-    event, proof = receipt.items[0]
+    """Return the proof of a receipt's last event in the format of C2SP; ``extra`` has the bytes that were hashed."""
+    event, proof = receipt.items[-1]
     extra = base64.b64encode(event.form).decode()
     hashes = "".join(base64.b64encode(one).decode() + "\n" for one in proof)
-    return f"c2sp.org/tlog-proof@v1\nextra {extra}\nindex {event.seq - 1}\n{hashes}\n{receipt.checkpoint}"
+    return (
+        f"c2sp.org/tlog-proof@v1\nextra {extra}\nindex {event.seq - 1 - receipt.base}\n{hashes}\n{receipt.checkpoint}"
+    )

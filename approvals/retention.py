@@ -6,6 +6,7 @@
    votes, remarks, what would undo them, their stored words and results, and their events; hand-overs and sessions that
    ended before; and old heartbeats and refusals. What stays: a call that gave or used an endorsement, a mandate or a
    standing rule, one that somebody has yet to look at, and one whose undoing is under way.
+   So do the events of a log that was closed, and the calls that they are about.
 3. An event has the numbers of what was removed, the digest of the archive and its checkpoint. The hashes of removed
    events stay in the tree, so every checkpoint, receipt and proof still fits.
 """
@@ -24,6 +25,7 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.account_tables import sessions
 from checkvalve.approvals.bundles import export_bundle, read_bundle, verify_bundle
 from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.closedlogs import base_of
 from checkvalve.approvals.errors import LogTamperedError
 from checkvalve.approvals.judge import PRUNED
 from checkvalve.approvals.lastsigned import newest
@@ -66,6 +68,7 @@ def prune(store: Store, keys: Sequence[PublicKey], archive: Path, *, before: int
     """
     with store.read() as connection:
         size = export_bundle(connection, archive)  # 1.
+        log = Log(base_of(connection), size)
     report = verify_bundle(read_bundle(archive), keys)
     if not report.ok:
         raise LogTamperedError(
@@ -73,8 +76,8 @@ def prune(store: Store, keys: Sequence[PublicKey], archive: Path, *, before: int
         )
     kept = "sha256:" + hashlib.sha256(archive.read_bytes()).hexdigest()
     with store.write() as connection:
-        calls, numbers = _old(connection, before, size)  # 2.
-        handed, told = _ended(connection, before, size)
+        calls, numbers = _old(connection, before, log)  # 2.
+        handed, told = _ended(connection, before, log)
         numbers = sorted({*numbers, *told})
         if not numbers:
             return Pruned(0, 0, kept)
@@ -99,7 +102,20 @@ _SESSION: Final = "session:"
 """How the subject of a session's events begins."""
 
 
-def _old(connection: sa.Connection, before: int, size: int) -> tuple[list[str], list[int]]:
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The log that is archived: ``size`` events after the number ``base``; what is outside it stays."""
+
+    base: int
+    size: int
+
+    @property
+    def outside(self) -> sa.ColumnElement[bool]:
+        """Which events are not in the archive, or are the last one of it."""
+        return sa.or_(events.c.seq >= self.base + self.size, events.c.seq <= self.base)
+
+
+def _old(connection: sa.Connection, before: int, log: Log) -> tuple[list[str], list[int]]:
     """Return the calls and the events that can go.
 
     The last event that was signed stays: the next one is bound to its hash.
@@ -116,13 +132,13 @@ def _old(connection: sa.Connection, before: int, size: int) -> tuple[list[str], 
     alive = sa.or_(row.state.in_(_OPEN), row.updated_at >= before, row.id.in_(tied))
     kept = sa.select(row.thread).where(alive)
     calls = list(connection.execute(sa.select(row.id).where(row.thread.not_in(kept))).scalars())
-    late = (events.c.seq >= size) | (events.c.at >= before)
+    late = log.outside | (events.c.at >= before)
     unsealed = {str(one) for one in connection.execute(sa.select(events.c.subject).where(late).distinct()).scalars()}
     calls = [one for one in calls if one not in unsealed]
     numbers = list[int]()
     for part in _parts(calls):
         numbers += connection.execute(sa.select(events.c.seq).where(events.c.subject.in_(part))).scalars()
-    plain = sa.select(events.c.seq).where(events.c.kind.in_(_KINDS), events.c.seq < size, events.c.at < before)
+    plain = sa.select(events.c.seq).where(events.c.kind.in_(_KINDS), ~log.outside, events.c.at < before)
     numbers += connection.execute(plain).scalars()
     return calls, sorted(set(numbers))
 
@@ -135,10 +151,10 @@ def _threads(connection: sa.Connection, calls: Sequence[str]) -> list[str]:
     return sorted(found)
 
 
-def _ended(connection: sa.Connection, before: int, size: int) -> tuple[list[str], list[int]]:
+def _ended(connection: sa.Connection, before: int, log: Log) -> tuple[list[str], list[int]]:
     """Return the hand-overs that ended, and the events of those and of sessions that are gone, all of them old."""
     row = delegations.c
-    late = sa.select(events.c.subject).where((events.c.seq >= size) | (events.c.at >= before))
+    late = sa.select(events.c.subject).where(log.outside | (events.c.at >= before))
     over = sa.or_(row.expires_at < before, sa.and_(row.ended_at.is_not(None), row.ended_at < before))
     handed = list(connection.execute(sa.select(row.id).where(over, row.id.not_in(late))).scalars())
     numbers = list[int]()

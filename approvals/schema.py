@@ -6,7 +6,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import account_tables, review_tables
+from checkvalve.approvals import account_tables, closed_tables, review_tables
 from checkvalve.approvals.errors import StoreVersionError
 from checkvalve.approvals.tables import SCHEMA_REVISION
 
@@ -16,7 +16,7 @@ _VERSION_TABLE: Final = "alembic_version"
 
 
 NEWEST: Final = SCHEMA_REVISION
-ALL: Final = (review_tables, account_tables)
+ALL: Final = (review_tables, account_tables, closed_tables)
 """The modules that add their tables to those of ``tables``: whoever looks at the metadata needs them too."""
 
 

@@ -1,6 +1,7 @@
 """The sequencer: gives committed events their places in the tree, and signs what it has become.
 
-Events are numbered as they commit (:mod:`audit`), and event ``n`` is leaf ``n - 1``. Sealing follows right behind:
+Events are numbered as they commit (:mod:`audit`), and event ``n`` is leaf ``n - 1``; in a log that follows a closed one
+the leaves are counted from its own first event (:mod:`closedlogs`). Sealing follows right behind:
 
 1. Read in one snapshot: the newest checkpoint, and the stored bytes of every event after it.
 2. The newest checkpoint must be ours and fit the tree. Each event must be whole and follow the one before.
@@ -30,6 +31,7 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.anchors import Anchor
 from checkvalve.approvals.checkpoints import Checkpoint, Opened, sign
 from checkvalve.approvals.clock import Clock, system_clock
+from checkvalve.approvals.closedlogs import base_of, require_first
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.judge import KEYS, ROTATED
 from checkvalve.approvals.lastsigned import newest, opened, parse_size, read_signed, write_signed
@@ -91,7 +93,7 @@ class Sealer:
         """Say in the log that it is watched from now on, and seal what an earlier process left unsealed."""
         with self._store.read() as connection:
             found = newest(connection)
-            count = connection.execute(sa.select(audit_head.c.seq)).scalar() or 0
+            count = self._count(connection)
         left = count - (parse_size(found) if found else 0)
         self._note("log.started", {"every": self._heartbeat, "sealed_after_restart": left})
         return self.seal()
@@ -107,7 +109,7 @@ class Sealer:
         with self._store.read() as connection:
             last = connection.execute(sa.select(events.c.at).order_by(events.c.seq.desc()).limit(1)).scalar()
             found = newest(connection)
-            count = connection.execute(sa.select(audit_head.c.seq)).scalar()
+            count = self._count(connection)
         if last is None or last <= due:
             self._note("log.heartbeat", {"every": self._heartbeat}, unless_after=due)
         elif found is not None and parse_size(found) == count and not self._late:
@@ -121,7 +123,7 @@ class Sealer:
         """
         self.seal()
         with self._store.write() as connection:
-            size = (connection.execute(sa.select(audit_head.c.seq)).scalar() or 0) + 1
+            size = self._count(connection) + 1
             key = self._key.rotated(size)
             body: dict[str, JSON] = {"rotation": key.rotations[-1].to_json()}
             audit.append(connection, at=self._clock(), kind=ROTATED, subject=KEYS, body=body)
@@ -145,12 +147,19 @@ class Sealer:
                     return self._publish(done)
         raise LogError("other sealers were faster each time", remedy="nothing is lost: they have signed the log")
 
+    @staticmethod
+    def _count(connection: sa.Connection) -> int:
+        """Return how many events the log has; those of a closed one are not among them."""
+        return (connection.execute(sa.select(audit_head.c.seq)).scalar() or 0) - base_of(connection)
+
     def _round(self) -> Sealed | None:
         """Do one round; None where another sealer was faster."""
         with self._store.read() as connection:
             tiles = Tiles(connection)
+            base = require_first(connection, self._key)
             before = self._before(connection, tiles)
-            size = tiles.extend(before.checkpoint.size if before else 0, self._leaves(connection, before))
+            signed = before.checkpoint.size if before else 0
+            size = tiles.extend(signed, self._leaves(connection, base, signed))
             root = tiles.root(size)
             self._compare(tiles, size)
         if before is not None and before.checkpoint.size == size:
@@ -190,11 +199,11 @@ class Sealer:
             raise LogTamperedError("the tree in the database is not the one that was signed", remedy=_REMEDY)
         return found
 
-    def _leaves(self, connection: sa.Connection, before: Opened | None) -> Iterator[bytes]:
+    def _leaves(self, connection: sa.Connection, base: int, signed: int) -> Iterator[bytes]:
         """Yield the leaves after the newest checkpoint, computed from the stored bytes."""
-        last = before.checkpoint.size if before else 0
+        last = base + signed
         query = sa.select(events.c.hash).where(events.c.seq == last)
-        prev = connection.execute(query).scalar() if last else ""
+        prev = connection.execute(query).scalar() if signed else ""
         with closing(audit.read_events(connection, after=last)) as found:
             for event in found:
                 if event.seq != last + 1 or event.prev != prev or not event.is_whole:

@@ -11,6 +11,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from checkvalve.approvals.closed_tables import closed_tiles
 from checkvalve.approvals.errors import LogTamperedError
 from checkvalve.approvals.merkle import SIZE, fold, tree_hash
 from checkvalve.approvals.tables import tiles
@@ -22,9 +23,10 @@ _BITS: Final = 8
 class Tiles:
     """The tiles that one connection sees, read when they are needed; :meth:`save` writes those that changed."""
 
-    def __init__(self, connection: sa.Connection) -> None:
-        """Read through ``connection``, which stays the caller's."""
+    def __init__(self, connection: sa.Connection, closed: int = 0) -> None:
+        """Read through ``connection``, which stays the caller's; ``closed`` is the number of a log that was closed."""
         self._connection = connection
+        self._closed = closed
         self._known: dict[tuple[int, int], bytes] = {}
         self._changed: set[tuple[int, int]] = set()
 
@@ -91,7 +93,10 @@ class Tiles:
     def _tile(self, level: int, position: int) -> bytes:
         key = (level, position)
         if key not in self._known:
-            query = sa.select(tiles.c.hashes).where(tiles.c.level == level, tiles.c.position == position)
+            table = closed_tiles if self._closed else tiles
+            query = sa.select(table.c.hashes).where(table.c.level == level, table.c.position == position)
+            if self._closed:
+                query = query.where(closed_tiles.c.log == self._closed)
             found = self._connection.execute(query).scalar()
             self._known[key] = bytes(found) if isinstance(found, bytes | memoryview) else b""
         return self._known[key]

@@ -334,7 +334,7 @@ def test_saved_heads() -> None:
 
 
 def test_many_findings_are_counted(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("checkvalve.approvals.verify.MAX_FINDINGS", 3)
+    monkeypatch.setattr("checkvalve.approvals.walk.MAX_FINDINGS", 3)
     copy = tmp_path / "copy.db"
     shutil.copy(original, copy)
     tamper(copy, "UPDATE events SET at = at + 1")
