@@ -132,7 +132,7 @@ class Walk:
         self.last = Head(event.seq, event.hash)
 
     def skip(self, seq: int) -> None:
-        """Take the hashes of what is missing before event ``seq`` from the tree; it is a finding if no event says why."""
+        """Take the hashes of what is missing before event ``seq`` from the tree; a finding if no event says why."""
         first, last = self.last.seq + 1, seq - 1
         if not self._gone.is_removed(first, last):
             text = f"events between {self.last.seq} and {seq} are missing"

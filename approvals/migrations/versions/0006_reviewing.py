@@ -1,4 +1,4 @@
-"""How questions are answered: plans, votes, remarks, delegations, standing rules; ways to sign in; what can be undone.
+"""How questions are answered: plans, votes, remarks, delegations, rules; ways to sign in; what can be undone.
 
 Revision ID: 0006
 """
@@ -20,7 +20,9 @@ def upgrade() -> None:
     op.create_index("ix_proposals_decide_by", "proposals", ["state", "decide_by"])
     op.create_index("ix_proposals_tool", "proposals", ["tool", "created_at"])
     _reviewing()
+    _adopting()
     _signing_in()
+    _closing()
 
 
 def _reviewing() -> None:
@@ -122,6 +124,36 @@ def _reviewing() -> None:
     op.create_index("ix_undos_undo", "undos", ["undo_id"])
 
 
+def _adopting() -> None:
+    op.create_table(
+        "rule_changes",
+        sa.Column("id", sa.String(36), primary_key=True),
+        sa.Column("tenant", sa.Text, nullable=False),
+        sa.Column("digest", sa.String(71), nullable=False),
+        sa.Column("base", sa.String(36), nullable=False),
+        sa.Column("parts", sa.Text, nullable=False),
+        sa.Column("impact", sa.Text, nullable=False),
+        sa.Column("note", sa.Text, nullable=False),
+        sa.Column("proposed_by", sa.Text, nullable=False),
+        sa.Column("proposed_at", sa.BigInteger, nullable=False),
+        sa.Column("expires_at", sa.BigInteger, nullable=False),
+        sa.Column("overlap", sa.Integer, nullable=False),
+        sa.Column("state", sa.String(9), nullable=False),
+        sa.Column("decided_by", sa.Text, nullable=False),
+        sa.Column("decided_at", sa.BigInteger, nullable=True),
+        sa.Column("answer", sa.Text, nullable=False),
+        sa.Column("alone", sa.String(12), nullable=False),
+        sa.Column("until", sa.BigInteger, nullable=True),
+        sa.Column("version", sa.Integer, nullable=False),
+    )
+    op.create_index("ix_rule_changes_state", "rule_changes", ["tenant", "state"])
+    op.create_table(
+        "rule_texts",
+        sa.Column("digest", sa.String(71), primary_key=True),
+        sa.Column("text", sa.Text, nullable=False),
+    )
+
+
 def _signing_in() -> None:
     op.create_table(
         "passwords",
@@ -203,6 +235,27 @@ def _links_and_counts() -> None:
         sa.Column("secret", sa.LargeBinary, nullable=False),
         sa.Column("made_at", sa.BigInteger, nullable=False),
     )
+
+
+def _closing() -> None:
+    op.create_table(
+        "closed_tiles",
+        sa.Column("log", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("level", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("hashes", sa.LargeBinary, nullable=False),
+    )
+    op.create_table(
+        "put_aside",
+        sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+        sa.Column("log", sa.Integer, nullable=False),
+        sa.Column("source", sa.String(24), nullable=False),
+        sa.Column("subject", sa.Text, nullable=False),
+        sa.Column("body", sa.Text, nullable=False),
+        sa.Column("digest", sa.String(71), nullable=False),
+    )
+    op.create_index("ix_put_aside_log", "put_aside", ["log", "id"])
+    op.create_index("ix_put_aside_subject", "put_aside", ["subject"])
 
 
 def downgrade() -> None:
