@@ -23,6 +23,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from checkvalve.approvals.canonical import canonical
+from checkvalve.approvals.chainend import ChainEnd, end_of
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.store import Store
@@ -30,16 +31,12 @@ from checkvalve.approvals.tables import audit_head, events
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
 
-HEAD_ROW: Final = 1
 ERASED: Final = "content.erased"
 """The kind of the event that says what was erased; bodies that are gone without one were removed by somebody else."""
 _PLAIN: Final = 1  # the hashed form with the body in it: what older versions wrote
 _COMMITTED: Final = 2  # the hashed form with a commitment to the body
 _SALT_BYTES: Final = 32
 
-_head_row = sa.update(audit_head).where(audit_head.c.id == HEAD_ROW)
-_MOVE_ON: Final = _head_row.values(seq=audit_head.c.seq + 1).returning(audit_head.c.seq, audit_head.c.hash)
-_STORE_HASH: Final = _head_row.values(hash=sa.bindparam("new"))
 _AFTER: Final = sa.select(events).where(events.c.seq > sa.bindparam("after")).order_by(events.c.seq)
 _OF_SUBJECT: Final = _AFTER.where(events.c.subject == sa.bindparam("subject"))
 _WRITE: Final = sa.insert(events)  # statements that every change of state runs are made once: making them costs most
@@ -136,21 +133,25 @@ def chain_hash(prev: str, *, seq: int, at: int, kind: str, subject: str, body: s
 def append(connection: sa.Connection, *, at: int, kind: str, subject: str = "", body: Mapping[str, JSON]) -> Head:
     """Add one event inside the caller's write transaction.
 
-    1. Move the head row on. On a server this takes the row's lock; in SQLite the transaction has the write lock.
-    2. Write the event, bound to the hash that the head had.
-    3. Store the new hash in the head.
+    1. Take the end of the chain: read from the head row with the first event of a transaction, under its lock.
+    2. Write the event, bound to the hash that the end had.
+    3. The new end is stored when the transaction commits, or at once where the store's own transaction is not known.
+
+    Raises:
+        StoreCorruptError: the head is gone.
     """
-    row = connection.execute(_MOVE_ON).one_or_none()
-    if row is None:
-        raise StoreCorruptError("the audit chain has lost its head", remedy="restore a backup; nothing was changed")
-    seq, prev = row
+    held = end_of(connection)
+    end = held or ChainEnd()
+    seq, prev = end.place(connection)
     text, salt = canonical(dict(body)).decode(), secrets.token_hex(_SALT_BYTES)
     kept = commitment(salt, text)
     form = event_form(prev, seq=seq, at=at, kind=kind, subject=subject, hashed=kept, committed=True)
     new = "sha256:" + hashlib.sha256(form).hexdigest()
     values = {"seq": seq, "at": at, "kind": kind, "subject": subject, "body": text, "prev": prev, "hash": new}
     connection.execute(_WRITE, {"salt": salt, "commitment": kept, **values})
-    connection.execute(_STORE_HASH, {"new": new})
+    end.move(seq, new)
+    if held is None:
+        end.store(connection)
     return Head(seq, new)
 
 

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import postgres, schema, sqlite_file
 from checkvalve.approvals.addresses import shown_address
+from checkvalve.approvals.chainend import OPTION, ChainEnd
 from checkvalve.approvals.errors import StoreBusyError, StoreCorruptError, StoreUnreachableError
 from checkvalve.approvals.faults import translated
 
@@ -128,12 +129,16 @@ class Store:
     @contextmanager
     def _begin(self, *, write: bool, lock: bool = True) -> Iterator[sa.Connection]:
         self._leave_parent()
-        options = {"checkvalve_write": write, "checkvalve_lock": write and lock}
+        options: dict[str, object] = {"checkvalve_write": write, "checkvalve_lock": write and lock}
+        end = ChainEnd()
+        if write:
+            options[OPTION] = end
         with translated(self._path), self._begun(options) as connection:
             yield connection
+            end.store(connection)
 
     @contextmanager
-    def _begun(self, options: dict[str, bool]) -> Iterator[sa.Connection]:
+    def _begun(self, options: dict[str, object]) -> Iterator[sa.Connection]:
         """Give a connection whose transaction has begun.
 
         A pooled connection may have died since it was last used; that shows when a transaction begins on it, before

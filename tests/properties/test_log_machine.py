@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from sqlalchemy.exc import ObjectNotExecutableError
 
-from checkvalve.approvals import audit
+from checkvalve.approvals import audit, chainend
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.store import Store
@@ -68,7 +68,7 @@ class LogMachine(RuleBasedStateMachine):
     @rule()
     def append_and_die(self) -> None:
         before = self.events()
-        with mock.patch.object(audit, "_STORE_HASH", None), pytest.raises(ObjectNotExecutableError):
+        with mock.patch.object(chainend, "_STORE", None), pytest.raises(ObjectNotExecutableError):
             write(self.store, 1, at=self.clock())  # it ends between the event and the head
         assert self.events() == before
 
