@@ -29,6 +29,7 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.gateway.app import Gateway
 from tests.fakes import ScriptedModel, calls
 from tests.gateway.world import ASK, World, thread
+from tests.waiting import LONG
 
 THIEF = "thief@evil.example"
 SEND = calls(("send_mail", {"to": THIEF, "body": "all"}))
@@ -97,7 +98,7 @@ def together(*works: Callable[[], Any]) -> list[Any]:
 
     def run(number: int) -> None:
         try:
-            barrier.wait(30)
+            barrier.wait(LONG)
             ends[number] = works[number]()
         except Exception as error:  # noqa: BLE001  # told to the test
             ends[number] = error  # type: ignore[call-overload]
@@ -106,8 +107,30 @@ def together(*works: Callable[[], Any]) -> list[Any]:
     for one in threads:
         one.start()
     for one in threads:
-        one.join(120)
+        one.join()
     return ends
+
+
+def meeting(at: Callable[[], Any], workers: int) -> Callable[[], Any]:
+    """Let nobody who opens the checkpoints go on before so many have read where the conversation stands."""
+    gate = threading.Barrier(workers)
+
+    @contextmanager
+    def opened() -> Iterator[Any]:
+        with at() as saver:
+            plain, first = saver.get_tuple, [True]
+
+            def get_tuple(config: Any) -> Any:
+                found = plain(config)
+                if first:
+                    first.clear()
+                    gate.wait(LONG)
+                return found
+
+            saver.get_tuple = get_tuple
+            yield saver
+
+    return opened
 
 
 @contextmanager
@@ -142,7 +165,7 @@ def reject(place: World) -> Proposal:
 @contextmanager
 def sqlite_saver(folder: Path) -> Iterator[SqliteSaver]:
     """Open LangGraph's own saver on the file in ``folder``."""
-    with closing(sqlite3.connect(folder / "graph.db", check_same_thread=False, timeout=20)) as connection:
+    with closing(sqlite3.connect(folder / "graph.db", check_same_thread=False, timeout=LONG)) as connection:
         yield SqliteSaver(connection)
 
 
