@@ -19,12 +19,13 @@ def ill_typed(request: ActionRequest, spec: ToolSpec) -> str:
     """
     if spec.args and any(name not in spec.args for name in request.args):
         return "unknown-argument"
-    if spec.input_schema is not None and not _is_valid(dict(request.args), spec.input_schema):
+    if spec.input_schema is not None and not is_valid(dict(request.args), spec.input_schema):
         return "wrong-arguments"
     return ""
 
 
-def _is_valid(args: dict[str, object], schema: dict[str, object]) -> bool:
+def is_valid(args: dict[str, object], schema: dict[str, object]) -> bool:
+    """Say whether arguments are valid under a JSON Schema; under one that is itself broken nothing is."""
     try:
         Draft202012Validator.check_schema(schema)
         # An empty registry: a reference to another document is an error here, never a request to a server.

@@ -5,7 +5,8 @@
 3. Of the call, its permit, its attempt, what was accepted with it, what people said about it, and what would undo it,
    the content goes: arguments, decision, notes, result, value, words. Who decided, when, by which rule and with what
    end stays.
-4. So does the content of the calls that were made for it: the reads beside it, and its undoings with all they read.
+4. So does the content of the calls that were made for it: the reads beside it, its preview, and its undoings with all
+   they read.
 5. An event says what was erased, by whom and why, and has the digest of the rows as they are now.
 
 What cannot be erased: the call's id. It is made from thread, id of the call and digest of the arguments, so who knows
@@ -18,7 +19,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, endorsing, undos
+from checkvalve.approvals import audit, endorsing, previews, undos
 from checkvalve.approvals.audit import ERASED
 from checkvalve.approvals.canonical import canonical, digest, digest_bytes
 from checkvalve.approvals.erased_rows import rows_digest
@@ -110,14 +111,15 @@ def _undoings(proposal: Proposal) -> str:
 
 
 def _along(connection: sa.Connection, proposal: Proposal) -> list[Proposal]:
-    """Return the calls that belong to a call: what it was edited from and into, the reads beside it, its undoings."""
+    """Return the calls that belong to a call: edits of it, the reads beside it, its preview, its undoings."""
     row = proposals.c
     words = (undos.FIRST, undos.BEFORE, undos.AFTER, undos.LOOK)
     reads = sa.and_(
         row.thread == proposal.thread, row.call_id.in_([undos.beside(proposal.call_id, word) for word in words])
     )
     edits = row.id.in_(sorted(_edits_of(connection, proposal.id)))
-    mine = sa.or_(reads, edits, row.thread.startswith(_undoings(proposal), autoescape=True))
+    tried = row.thread == previews.thread_for(proposal.id)
+    mine = sa.or_(reads, edits, tried, row.thread.startswith(_undoings(proposal), autoescape=True))
     found = connection.execute(sa.select(proposals).where(mine, row.id != proposal.id)).mappings()
     return [from_row(one) for one in found]
 

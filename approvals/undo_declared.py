@@ -40,7 +40,7 @@ def look_problem(spec: ToolSpec, manifest: Manifest) -> Problem | None:
         return None
     if spec.effect is Effect.READ:
         return Problem("a tool that reads needs no other read first", "leave `look_first` out", ("look_first",))
-    return next(_before(spec, spec.look_first, manifest, ("look_first",)), None)
+    return next(reading_problems(spec, spec.look_first, manifest, ("look_first",)), None)
 
 
 def _problems(spec: ToolSpec, manifest: Manifest) -> Iterator[Problem]:
@@ -64,7 +64,7 @@ def _problems(spec: ToolSpec, manifest: Manifest) -> Iterator[Problem]:
         text = "the tool would undo itself with the same arguments"
         yield Problem(text, "give one argument another value: a constant, or a field of `before`", (*here, "args"))
     if undo.before is not None:
-        yield from _before(spec, undo.before, manifest, (*here, "before"))
+        yield from reading_problems(spec, undo.before, manifest, (*here, "before"))
     elif any(value.before for value in undo.args.values()):
         yield Problem("values are taken from what was read before, and nothing is read", "add `before`", here)
 
@@ -128,7 +128,8 @@ def _differs(undo: UndoSpec) -> bool:
     return any(value.argument != name for name, value in undo.args.items())
 
 
-def _before(spec: ToolSpec, before: LookSpec, manifest: Manifest, steps: tuple[str, ...]) -> Iterator[Problem]:
+def reading_problems(spec: ToolSpec, before: LookSpec, manifest: Manifest, steps: tuple[str, ...]) -> Iterator[Problem]:
+    """Yield what is wrong with a read that is made beside a call of ``spec``: its tool, then its arguments."""
     reads = manifest.find(before.tool, spec.server)
     if reads is None:
         known = [tool.name for tool in manifest.tools.values() if tool.effect is Effect.READ]
@@ -173,4 +174,4 @@ def _type(spec: ToolSpec, name: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-__all__ = ["Problem", "look_problem", "undo_problem"]
+__all__ = ["Problem", "look_problem", "reading_problems", "undo_problem"]

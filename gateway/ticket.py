@@ -17,7 +17,7 @@ from checkvalve.approvals.errors import OutcomeUnknownError
 from checkvalve.approvals.executor import Keep
 from checkvalve.approvals.manifest import schema_digest
 from checkvalve.approvals.queue import Queue
-from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.approvals.undo_call import Kept
 from checkvalve.approvals.verdicts import Verdict
@@ -33,6 +33,7 @@ from checkvalve.graphs.calls import Call, runs_in_sandbox
 from checkvalve.graphs.edited import as_edited, recheck
 from checkvalve.graphs.errors import CheckpointError
 from checkvalve.graphs.keeping import Keeping
+from checkvalve.graphs.previewing import Previewing
 from checkvalve.graphs.results import result_values
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
@@ -68,6 +69,7 @@ class Ticket:
     asked: str = ""  # the digest of what the model proposed; what a person made of it has another one
     paused: GraphBubbleUp | None = None
     returned: Any = None
+    previewed: str = ""  # the question of which a preview was made, or found to be impossible
     opened: float = field(default_factory=time.monotonic)
 
     @property
@@ -136,10 +138,26 @@ class Ticket:
                 self.returned, self.unread = result, True
         return record
 
+    def preview(self, services: Services) -> None:
+        """Try what the call would do, where somebody is about to be asked and its tool offers that; an edit anew."""
+        if self._to_preview():
+            Previewing(services).show(self.proposal, self._tools().get)
+
+    async def apreview(self, services: Services) -> None:
+        """Do what :meth:`preview` does, for tools that are awaited."""
+        if self._to_preview():
+            await Previewing(services).ashow(self.proposal, self._tools().get)
+
+    def _to_preview(self) -> bool:
+        known, self.previewed = self.previewed, self.proposal.id
+        return self.proposal.state is State.PENDING and known != self.proposal.id
+
+    def _tools(self) -> dict[str, BaseTool]:
+        return tools_of(self.request, self.servers, self.call.server)
+
     def keeping(self, services: Services) -> Keeping | None:
         """Return what keeps the undoing of this call, where its tool says how it is undone."""
-        tools = tools_of(self.request, self.servers, self.call.server)
-        return Keeping.of(services, self.session, self.runs, tools.get)
+        return Keeping.of(services, self.session, self.runs, self._tools().get)
 
     def keep(self, keeping: Keeping | None) -> Keep | None:
         """Return what says of the result that came back how it is undone."""

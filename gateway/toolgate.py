@@ -1,11 +1,11 @@
 """The gate in front of LangChain tools: decide, pause or refuse, run once, record. Used by middleware and tool node.
 
 1. Take in what the conversation holds. 2. Find the turn and build the call; a call that cannot be parsed or told from
-another one is refused. 3. Where there is a question, read first what the manifest names; decide and record. 4. Denied:
-a coded refusal. 5. Review: wait, pause the graph with nothing but the approval's id, or return; what the graph is
-resumed with decides nothing, the store is read again; where a person edited the call, what it became takes its place,
-and the model is told what was changed. 6. Run through the executor, with the arguments of the record. 7. Whoever comes
-second gets the recorded result.
+another one is refused. 3. Where there is a question, read first what the manifest names; decide and record; try what
+the call would do, for whoever decides. 4. Denied: a coded refusal. 5. Review: wait, pause the graph with nothing but
+the approval's id, or return; what the graph is resumed with decides nothing, the store is read again; where a person
+edited the call, what it became takes its place, and the model is told what was changed. 6. Run through the executor,
+with the arguments of the record. 7. Whoever comes second gets the recorded result.
 
 Guarantees: a crash before step 6 means that nothing ran, and the model is told so in a code; a pause of the graph is
 never swallowed. In observe mode nothing is stopped, not even by a crash of the gate, and the log says so loudly.
@@ -36,6 +36,7 @@ from checkvalve.gateway import replies
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.cleaning import cleaned
 from checkvalve.gateway.conversation import Conversation, UserWords
+from checkvalve.gateway.gate_log import say_decided, stays_shut
 from checkvalve.gateway.handover import unpack
 from checkvalve.gateway.heard import hear
 from checkvalve.gateway.logs import get_logger
@@ -101,10 +102,9 @@ class ToolGate:
         try:
             if isinstance(met := self._meet(request), Met):
                 look_first(self.gateway.services, met.session, met.call, met.tools().get)
-            ticket = self._open(met)
-            while isinstance(ticket, Ticket) and self._must_wait(ticket):
-                time.sleep(_POLL)
-            answer = self._settle(ticket)
+            ticket = opened = self._open(met)
+            self._wait(opened)
+            answer = self._settle(opened)
             if isinstance(answer, Ticket):
                 answer = self._close(answer, self._run(answer, handler))
         except GraphBubbleUp:
@@ -123,10 +123,9 @@ class ToolGate:
         try:
             if isinstance(met := await asyncio.to_thread(self._meet, request), Met):
                 await alook_first(self.gateway.services, met.session, met.call, met.tools().get)
-            ticket = await asyncio.to_thread(self._open, met)
-            while isinstance(ticket, Ticket) and await asyncio.to_thread(self._must_wait, ticket):  # noqa: ASYNC110
-                await asyncio.sleep(_POLL)  # the decision is made in another process, there is no event to wait for
-            answer = self._settle(ticket)
+            ticket = opened = await asyncio.to_thread(self._open, met)
+            await self._await(opened)
+            answer = self._settle(opened)
             if isinstance(answer, Ticket):
                 outcome = await self._arun(answer, handler)
                 answer = await asyncio.to_thread(self._close, answer, outcome)
@@ -164,9 +163,26 @@ class ToolGate:
             session.deliver(mark_of(message))
             return message
         ticket = Ticket(request, session, call, proposal, servers=met.servers, asked=session.request(call).digest)
-        self._say(ticket)
+        say_decided(self._log, ticket, observing=self.gateway.observing)
         ticket.proposal = ticket.stands(self.gateway.queue)
         return ticket
+
+    def _wait(self, ticket: Ticket | ToolMessage) -> None:
+        """Let whoever is asked see what the call would do, and wait for as long as the settings say."""
+        while isinstance(ticket, Ticket):
+            waits = self._must_wait(ticket)
+            ticket.preview(self.gateway.services)
+            if not waits:
+                break
+            time.sleep(_POLL)
+
+    async def _await(self, ticket: Ticket | ToolMessage) -> None:
+        while isinstance(ticket, Ticket):
+            waits = await asyncio.to_thread(self._must_wait, ticket)
+            await ticket.apreview(self.gateway.services)
+            if not waits:
+                break
+            await asyncio.sleep(_POLL)  # the decision is made in another process, there is no event to wait for
 
     def _must_wait(self, ticket: Ticket) -> bool:
         """Look whether a person has decided, for as long as the settings say."""
@@ -271,23 +287,9 @@ class ToolGate:
         self._log.warning("call.refused", tool=tool, verdict="deny", code=verdict.reason)
         return replies.denied(name_of(request), verdict.reason, verdict.rule, verdict.remedy)
 
-    def _say(self, ticket: Ticket) -> None:
-        proposal = ticket.proposal
-        found = {"verdict": proposal.verdict_name, "rule": proposal.rule, "state": proposal.state.value}
-        if self.gateway.observing and proposal.verdict_name != "allow":
-            would = "waited for a person" if proposal.verdict_name == "review" else "been refused"
-            self._log.warning(f"OBSERVE MODE: this call runs, and would have {would}", **found, **ticket.names())
-        else:
-            self._log.info("call.decided", **found, **ticket.names())
-
     def _stays_shut(self, request: ToolCallRequest, ticket: object, error: Exception) -> bool:
-        """Log a crash of the gate; say whether the call is refused, which only observe mode does not do."""
-        name, kind = request.tool_call["name"], type(error).__name__
-        if self.gateway.observing and not has_started(ticket):
-            self._log.error("OBSERVE MODE: this call runs UNRECORDED, the gate failed", tool=name, error=kind)
-            return False
-        self._log.error("gate.failed", tool=name, error=kind, remedy=getattr(error, "remedy", ""))
-        return True
+        name, observing = request.tool_call["name"], self.gateway.observing
+        return stays_shut(self._log, name, ticket, error, observing=observing)
 
 
 class _UnrecordableError(Exception):

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from langgraph.config import get_config
 
@@ -62,6 +62,10 @@ class Desk:
             while len(self._open) > MAX_SESSIONS:
                 self._open.popitem(last=False)
             return found
+
+    def tools_of(self, server: str) -> dict[str, Any]:
+        """Return the tools of one server, by name: what another one offers under the same name is another tool."""
+        return {name: tool for name, tool in self.toolbox.tools.items() if self.servers.get(name, "") == server}
 
     def book(self, state: PipelineState) -> Book:
         """Return the references of a state."""

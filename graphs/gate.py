@@ -1,7 +1,8 @@
 """The node ``gate``: decide, record, and pause. It runs nothing, and nothing but it leads to the executor.
 
 1. On the first visit of a turn, for each request: put the references in, decide, record; each is a proposal of its own
-under an id that follows from thread, call and arguments. What cannot be expanded or parsed is refused with a code.
+under an id that follows from thread, call and arguments. What cannot be expanded or parsed is refused with a code. Of a
+question it is tried what the call would do, where its tool offers that.
 2. What may run is ready; what was denied or withdrawn is told as a code. 3. When nothing is ready and a person has to
 decide, pause with the id of one approval and nothing else. What the pause is resumed with decides nothing: the store
 is read again.
@@ -9,6 +10,7 @@ is read again.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Literal
 
 from langgraph.types import interrupt
@@ -23,6 +25,7 @@ from checkvalve.graphs.desk import Desk, agent_of, thread_of
 from checkvalve.graphs.edited import changed_names
 from checkvalve.graphs.errors import CodedError, PipelineError
 from checkvalve.graphs.events import Decided, Waiting, emit
+from checkvalve.graphs.previewing import Previewing
 from checkvalve.graphs.requesting import call_of, refuse_unregistered
 from checkvalve.graphs.state import JsonObject, PipelineState, observed, refused
 
@@ -33,20 +36,56 @@ class GateNode:
     def __init__(self, desk: Desk) -> None:
         """Decide with the services of ``desk``."""
         self._desk = desk
+        self._previewing = Previewing(desk.services)
 
     def run(self, state: PipelineState) -> PipelineState:
         """Decide the new requests of the turn, or look again at those that wait."""
         requests = [dict(item) for item in state.get("requests", [])]
-        fresh = [item for item in requests if item["status"] == "new"]
-        log = [entry for item in fresh for entry in self._decide(state, item)]
-        while not fresh:
-            waiting = [item for item in requests if item["status"] == "pending"]
-            require_own(self._desk, state, [name for item in waiting for name in awaited(item)])
-            log = [entry for item in waiting for entry in self._look(item)]
-            if any(item["status"] != "pending" for item in waiting) or not waiting:
-                break
-            pause(state, awaited(waiting[0])[0])
+        items, fresh = _open(requests)
+        log = self._step(state, items)
+        self._show(items)
+        while not fresh and items and all(item["status"] == "pending" for item in items):
+            pause(state, awaited(items[0])[0])
+            log = self._step(state, items)
+            self._show(items)
         return {"requests": requests, "log": log}
+
+    async def arun(self, state: PipelineState) -> PipelineState:
+        """Do what :meth:`run` does, with tools that are awaited."""
+        requests = [dict(item) for item in state.get("requests", [])]
+        items, fresh = _open(requests)
+        log = await asyncio.to_thread(self._step, state, items)
+        await self._ashow(items)
+        while not fresh and items and all(item["status"] == "pending" for item in items):
+            pause(state, awaited(items[0])[0])
+            log = await asyncio.to_thread(self._step, state, items)
+            await self._ashow(items)
+        return {"requests": requests, "log": log}
+
+    def _step(self, state: PipelineState, items: list[JsonObject]) -> list[JsonObject]:
+        """Decide what is new, or look again at what waits."""
+        waiting = [item for item in items if item["status"] == "pending"]
+        require_own(self._desk, state, [name for item in waiting for name in awaited(item)])
+        return [
+            entry
+            for item in items
+            for entry in (self._look(item) if item["status"] == "pending" else self._decide(state, item))
+        ]
+
+    def _show(self, items: list[JsonObject]) -> None:
+        """Let whoever is asked see what the call would do, where its tool offers that."""
+        for question in self._to_preview(items):
+            self._previewing.show(question, self._desk.tools_of(question.server).get)
+
+    async def _ashow(self, items: list[JsonObject]) -> None:
+        for question in await asyncio.to_thread(self._to_preview, items):
+            await self._previewing.ashow(question, self._desk.tools_of(question.server).get)
+
+    def _to_preview(self, items: list[JsonObject]) -> list[Proposal]:
+        specs, queue = self._desk.toolbox.specs, self._desk.services.queue
+        waiting = [item for item in items if item["status"] == "pending" and not item.get("waits")]
+        offered = [item for item in waiting if (spec := specs.get(str(item["tool"]))) is not None and spec.preview]
+        return [queue.get(str(item["approval"])) for item in offered]
 
     def _decide(self, state: PipelineState, item: JsonObject) -> list[JsonObject]:
         """Do step 1 for one request, and step 2 for what was decided at once."""
@@ -82,6 +121,12 @@ class GateNode:
             item["status"] = "ran"  # what a person answered enters like a result
             return []
         return settle(item, proposal)
+
+
+def _open(requests: list[JsonObject]) -> tuple[list[JsonObject], bool]:
+    """Return the requests that are new, and that there are such; else those that wait."""
+    fresh = [item for item in requests if item["status"] == "new"]
+    return (fresh, True) if fresh else ([item for item in requests if item["status"] == "pending"], False)
 
 
 def standing(queue: Queue, item: JsonObject) -> Proposal:

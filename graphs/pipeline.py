@@ -109,11 +109,12 @@ def _graph(
     checkpointer: BaseCheckpointSaver[Any] | None,
 ) -> PipelineGraph:
     acting, asking, executing = ActorNode(desk, actor, instructions), ReaderNode(desk, reader), ExecutorNode(desk)
+    gating = GateNode(desk)
     graph = StateGraph(PipelineState, output_schema=PipelineOutput)
     graph.add_node("ingest", IngestNode(desk).run)
     graph.add_node("actor", RunnableLambda(acting.run, afunc=acting.arun))
     graph.add_node("reader", RunnableLambda(asking.run, afunc=asking.arun))
-    graph.add_node("gate", GateNode(desk).run)
+    graph.add_node("gate", RunnableLambda(gating.run, afunc=gating.arun))
     graph.add_node("executor", RunnableLambda(executing.run, afunc=executing.arun))
     graph.add_node("answer", AnswerNode(desk).run)
     graph.add_edge(START, "ingest")
