@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -15,20 +14,26 @@ from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.handed import Told
 from checkvalve.approvals.records import State
 from checkvalve.approvals.review_tables import afterlooks, delegations, plans
+from checkvalve.approvals.subjectrows import Row, Rows, stored
 from checkvalve.approvals.tables import proposals
 
 Found = Iterator[tuple[str, str]]
 
 
 def check_delegations(
-    connection: sa.Connection, told: Mapping[str, Told], *, only: str = "", erased: frozenset[str] = frozenset()
+    connection: sa.Connection,
+    told: Mapping[str, Told],
+    *,
+    only: str = "",
+    erased: frozenset[str] = frozenset(),
+    rows: Rows = stored,
 ) -> Found:
     """Yield a code and a sentence for each hand-over that differs from its events, and for each that is gone.
 
     ``erased`` ones are compared as a whole elsewhere.
     """
     known = set()
-    for row in _rows(connection, delegations.c.id, only):
+    for row in rows(connection, delegations.c.id, only):
         known.add(row["id"])
         said = told.get(row["id"])
         found = dict(row)
@@ -46,11 +51,16 @@ def check_delegations(
 
 
 def check_afterlooks(
-    connection: sa.Connection, told: Mapping[str, Told], *, only: str = "", erased: frozenset[str] = frozenset()
+    connection: sa.Connection,
+    told: Mapping[str, Told],
+    *,
+    only: str = "",
+    erased: frozenset[str] = frozenset(),
+    rows: Rows = stored,
 ) -> Found:
     """Do the same for after-looks; those of ``erased`` calls are compared as a whole elsewhere."""
     known = set()
-    for row in _rows(connection, afterlooks.c.proposal_id, only):
+    for row in rows(connection, afterlooks.c.proposal_id, only):
         name = row["proposal_id"]
         known.add(name)
         said = told.get(name)
@@ -62,12 +72,15 @@ def check_afterlooks(
 
 
 def check_rungs(
-    connection: sa.Connection, told: Mapping[str, Told], *, only: str = "", erased: frozenset[str] = frozenset()
+    connection: sa.Connection,
+    told: Mapping[str, Told],
+    *,
+    only: str = "",
+    erased: frozenset[str] = frozenset(),
+    rows: Rows = stored,
 ) -> Found:
     """Yield what is wrong with how far a ladder is: an edited row would silence it, or repeat it."""
-    moment = (proposals.c.created_at, proposals.c.decide_by, proposals.c.state)
-    query = sa.select(plans, *moment).join(proposals, proposals.c.id == plans.c.proposal_id)
-    for row in connection.execute(query.where(plans.c.proposal_id == only) if only else query).mappings():
+    for row in _ladders(connection, only, rows):
         said = told.get(row["proposal_id"])
         wanted = (0, None) if said is None else (said.rungs, said.unreachable_at)
         same = (row["step"], row["unreachable_at"]) == wanted and _is_next(row)
@@ -75,7 +88,19 @@ def check_rungs(
             yield "row_differs", f"the ladder of proposal {row['proposal_id']} is not as far as its events say"
 
 
-def _is_next(row: sa.RowMapping) -> bool:
+def _ladders(connection: sa.Connection, only: str, rows: Rows) -> Iterator[Row]:
+    """Yield each plan with the times and the state of its question."""
+    names = ("created_at", "decide_by", "state")
+    if not only:
+        query = sa.select(plans, *(proposals.c[name] for name in names))
+        yield from connection.execute(query.join(proposals, proposals.c.id == plans.c.proposal_id)).mappings()
+        return
+    for plan in rows(connection, plans.c.proposal_id, only):
+        for proposal in rows(connection, proposals.c.id, only):
+            yield {**plan, **{name: proposal[name] for name in names}}
+
+
+def _is_next(row: Row) -> bool:
     """Say whether the next rung is due when the plan says; of a decided question, none is as good."""
     try:
         body = json.loads(row["body"])
@@ -85,11 +110,6 @@ def _is_next(row: sa.RowMapping) -> bool:
     except (ValueError, TypeError, KeyError, IndexError, OverflowError):
         return False
     return row["next_at"] == due or (row["next_at"] is None and row["state"] != State.PENDING.value)
-
-
-def _rows(connection: sa.Connection, column: sa.Column[Any], only: str) -> Iterator[sa.RowMapping]:
-    query = sa.select(column.table)
-    yield from connection.execute(query.where(column == only) if only else query).mappings()
 
 
 __all__ = ["check_afterlooks", "check_delegations", "check_rungs"]

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from checkvalve.approvals.canonical import digest_bytes
 from checkvalve.approvals.quorum_said import PLAIN, QuorumTold
 from checkvalve.approvals.review_tables import plans, votes
+from checkvalve.approvals.subjectrows import Row, Rows, stored
 from checkvalve.approvals.tables import reviewers
 
 Found = Iterator[tuple[str, str]]
@@ -25,14 +26,19 @@ ACCOUNT: Final = "reviewer:"
 
 
 def check_plans(
-    connection: sa.Connection, told: Mapping[str, QuorumTold], *, only: str = "", erased: Collection[str] = ()
+    connection: sa.Connection,
+    told: Mapping[str, QuorumTold],
+    *,
+    only: str = "",
+    erased: Collection[str] = (),
+    rows: Rows = stored,
 ) -> Found:
     """Yield a code and a sentence for each plan that differs from its events, or is gone; of one question, or of all.
 
     ``erased`` are calls that are compared as a whole.
     """
     known = set()
-    for row in _rows(connection, plans, only):
+    for row in rows(connection, plans.c.proposal_id, only):
         name = row["proposal_id"]
         known.add(name)
         said = told.get(name, _NOTHING)
@@ -42,7 +48,7 @@ def check_plans(
         yield "row_missing", f"the review plan of {gone} has an event and no row"
 
 
-def _same_plan(row: sa.RowMapping, said: QuorumTold) -> bool:
+def _same_plan(row: Row, said: QuorumTold) -> bool:
     try:
         same = digest_bytes(row["body"].encode()) == said.plan and json.loads(row["body"])["tier"] == row["tier"]
     except (AttributeError, ValueError, TypeError, KeyError):
@@ -51,11 +57,16 @@ def _same_plan(row: sa.RowMapping, said: QuorumTold) -> bool:
 
 
 def check_votes(
-    connection: sa.Connection, told: Mapping[str, QuorumTold], *, only: str = "", erased: Collection[str] = ()
+    connection: sa.Connection,
+    told: Mapping[str, QuorumTold],
+    *,
+    only: str = "",
+    erased: Collection[str] = (),
+    rows: Rows = stored,
 ) -> Found:
     """Yield a code and a sentence for each vote that differs from its event, or is gone; of one question, or of all."""
     known = set()
-    for row in _rows(connection, votes, only):
+    for row in rows(connection, votes.c.proposal_id, only):
         name, person = row["proposal_id"], row["person"]
         known.add((name, person))
         said = told.get(name, _NOTHING).votes.get(person)
@@ -66,17 +77,12 @@ def check_votes(
         yield "row_missing", f"a vote on {name} has an event and no row"
 
 
-def _same_vote(row: sa.RowMapping, said: dict[str, Any] | None) -> bool:
+def _same_vote(row: Row, said: dict[str, Any] | None) -> bool:
     try:
         found = {**row, "roles": json.loads(row["roles"])}
     except (ValueError, TypeError):
         return False
     return said is not None and all(found[name] == said[name] for name in (*PLAIN, "roles", "reviewer", "at"))
-
-
-def _rows(connection: sa.Connection, table: sa.Table, only: str) -> Iterator[sa.RowMapping]:
-    query = sa.select(table)
-    yield from connection.execute(query.where(table.c.proposal_id == only) if only else query).mappings()
 
 
 def check_roles(connection: sa.Connection, told: Mapping[str, QuorumTold]) -> Found:

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from checkvalve.approvals.canonical import digest_bytes
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.review_tables import standing_rules
+from checkvalve.approvals.subjectrows import Row, Rows, stored
 from checkvalve.approvals.tables import uses
 
 STANDING: Final = "standing."
@@ -52,14 +53,19 @@ class StandingTold:
 
 
 def check_standing(
-    connection: sa.Connection, told: Mapping[str, StandingTold], *, only: str = "", erased: Collection[str] = ()
+    connection: sa.Connection,
+    told: Mapping[str, StandingTold],
+    *,
+    only: str = "",
+    erased: Collection[str] = (),
+    rows: Rows = stored,
 ) -> Iterator[tuple[str, str]]:
     """Yield a code and a sentence for each rule that is not what its events say, and for each that is gone.
 
     ``erased`` ones are compared as a whole elsewhere.
     """
-    known, query = set(), sa.select(standing_rules)
-    for row in connection.execute(query.where(standing_rules.c.id == only) if only else query).mappings():
+    known = set()
+    for row in rows(connection, standing_rules.c.id, only):
         known.add(row["id"])
         said = told.get(row["id"])
         if row["id"] not in erased and (said is None or not _same(connection, row, said)):
@@ -68,7 +74,7 @@ def check_standing(
         yield "row_missing", f"the standing rule {gone} has events and no row"
 
 
-def _same(connection: sa.Connection, row: sa.RowMapping, said: StandingTold) -> bool:
+def _same(connection: sa.Connection, row: Row, said: StandingTold) -> bool:
     if said.row is None or said.torn:
         return False
     try:

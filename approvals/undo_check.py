@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from checkvalve.approvals.canonical import digest_bytes
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.review_tables import undos
+from checkvalve.approvals.subjectrows import Row, Rows, stored
 
 UNDO_KINDS: Final = frozenset({"undo.kept", "undo.asked", "effect.undone"})
 """The kinds of events that are about undoing the call that is their subject."""
@@ -36,14 +37,19 @@ class UndoTold:
 
 
 def check_undos(
-    connection: sa.Connection, told: Mapping[str, UndoTold], *, only: str = "", erased: frozenset[str] = frozenset()
+    connection: sa.Connection,
+    told: Mapping[str, UndoTold],
+    *,
+    only: str = "",
+    erased: frozenset[str] = frozenset(),
+    rows: Rows = stored,
 ) -> Found:
     """Yield a code and a sentence for each undoing that differs from its events, and for each that is gone.
 
     Those of ``erased`` calls are compared as a whole elsewhere.
     """
-    query, known = sa.select(undos), set()
-    for row in connection.execute(query.where(undos.c.proposal_id == only) if only else query).mappings():
+    known = set()
+    for row in rows(connection, undos.c.proposal_id, only):
         name = row["proposal_id"]
         known.add(name)
         said = told.get(name)
@@ -53,7 +59,7 @@ def check_undos(
         yield "row_missing", f"what undoes proposal {gone} has an event and no row"
 
 
-def _same(row: sa.RowMapping, told: Mapping[str, Any] | None) -> bool:
+def _same(row: Row, told: Mapping[str, Any] | None) -> bool:
     if told is None:
         return False
     try:
