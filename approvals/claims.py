@@ -95,6 +95,8 @@ class Claims:
             with self._queue.store.write() as connection:
                 now = self._queue.clock()  # while it waited for other writers, the time to run it may have run out
                 until = now + self._lease
+                if proposal.mode != moves.OBSERVE:
+                    self._queue.adopted.require(connection, now)
                 if proposal.mode != moves.OBSERVE and not uses.still_given(connection, proposal, at=now):
                     _RUNNING.discard(owner)
                     return self._withdrawn(connection, proposal, now)

@@ -63,6 +63,10 @@ class StandingRuleError(ApprovalError):
     """A standing rule cannot be what it says, or cannot be made of this call; nothing was made."""
 
 
+class NotAdoptedError(ApprovalError):
+    """The rules that were loaded are not those that people adopted; nothing was decided or run under them."""
+
+
 class StoreError(ApprovalError):
     """The store cannot do its work; nothing was executed."""
 

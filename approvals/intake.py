@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, cast
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit, endorsing, flood, moves, plans, reach, stuck, uses
+from checkvalve.approvals.adopted import Adopted
 from checkvalve.approvals.canonical import canonical, digest
 from checkvalve.approvals.clock import Clock, micros, rfc3339
 from checkvalve.approvals.decision import Decision
@@ -43,7 +44,8 @@ FLOODED: Final = Deny("queue-flooded", "queue-flooded", remedy_for("queue-floode
 class Intake:
     """Writes proposals. ``decide_within`` and ``execute_within`` (microseconds) count where no review rule says more.
 
-    ``tenant`` and ``single_user`` are the gateway's: for the rules, and for whether anybody can answer.
+    ``tenant`` and ``single_user`` are the gateway's: for the rules, and for whether anybody can answer; ``adopted``
+    says whether the rules that the call was decided by are in force.
     """
 
     store: Store
@@ -53,6 +55,7 @@ class Intake:
     rules: ReviewRules = field(default_factory=ReviewRules)
     tenant: str = ""
     single_user: bool = False
+    adopted: Adopted = field(default_factory=Adopted)
 
     def propose(
         self,
@@ -76,11 +79,14 @@ class Intake:
         Raises:
             QueueError: the call has no thread or no call id, so it could not be told from another one.
             MandateSpentError: what an allowed call relied on is not there any more; nothing was recorded.
+            NotAdoptedError: it was decided by rules that nobody adopted; nothing was recorded.
         """
         if not request.thread or not request.call_id:
             raise QueueError("a call without thread and call id cannot be recorded", remedy="let the gateway give both")
         try:
             with self.store.write() as connection:
+                if mode != moves.OBSERVE:
+                    self.adopted.require(connection, self.clock())
                 found = self._propose(connection, request, decision, mode=mode, idempotency=idempotency)
                 if beside is not None:
                     beside(connection, found)

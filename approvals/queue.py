@@ -13,6 +13,7 @@ from typing import Final, Literal
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit, counting, deciding, endorsing, moves
+from checkvalve.approvals.adopted import Adopted
 from checkvalve.approvals.afterlooks import Glass
 from checkvalve.approvals.clock import Clock, micros, system_clock
 from checkvalve.approvals.decision import Decision
@@ -27,12 +28,14 @@ from checkvalve.approvals.render import short
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.review_rules import ReviewRules
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
+from checkvalve.approvals.rule_changes import RuleChanges
 from checkvalve.approvals.spoken import kept, stable_word
 from checkvalve.approvals.standing_rules import StandingRules
 from checkvalve.approvals.stepup import StepUp
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.toolspec import Idempotency
+from checkvalve.approvals.veiling import Veiling
 from checkvalve.filters.strictjson import JSON
 
 DECIDE_WITHIN: Final = timedelta(hours=24)
@@ -72,7 +75,11 @@ class Queue(Granting):
         self.reviewers = Reviewers(store, clock)
         self.endorsed = endorsing.Endorsements(store, clock)
         self.mandates = Mandates(store, clock, tenant=tenant)
+        self.adopted = Adopted(tenant)
+        self.rule_changes = RuleChanges(store, clock, tenant=tenant)
         self.standing_rules = StandingRules(store, clock, tenant=tenant, single_user=single_user, review=rules)
+        self.standing_rules.adopted = self.adopted
+        self.veiling = Veiling(store, clock)
         self._execute_within = micros(execute_within)
         self._endorsed_for = micros(endorsed_for)
         self._single_user = single_user
@@ -87,6 +94,7 @@ class Queue(Granting):
             rules=self.rules,
             tenant=tenant,
             single_user=single_user,
+            adopted=self.adopted,
         )
 
     def propose(

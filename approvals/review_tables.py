@@ -1,4 +1,4 @@
-"""The tables of reviewing: how each question is to be answered, who said what, standing rules, and what may be undone.
+"""The tables of reviewing: how each question is to be answered, who said what, standing and adopted rules, undoings.
 
 They belong to the same database as those in ``tables``; times are integer microseconds in UTC.
 """
@@ -124,4 +124,35 @@ undos = sa.Table(
     sa.Column("undo_id", Name(36), nullable=False),  # the newest proposal that undoes it; empty: not asked for
     sa.Column("asks", sa.Integer, nullable=False),  # how often that was asked for; compared and set
     sa.Index("ix_undos_undo", "undo_id"),
+)
+
+rule_changes = sa.Table(
+    "rule_changes",
+    metadata,
+    sa.Column("id", Name(36), primary_key=True),
+    sa.Column("tenant", Words(), nullable=False),
+    sa.Column("digest", Name(71), nullable=False),  # over the parts: what a person confirms
+    sa.Column("base", Name(36), nullable=False),  # the change that was in force when this was proposed; empty: none
+    sa.Column("parts", Words(), nullable=False),  # the digest of each governing text, as canonical JSON
+    sa.Column("impact", Words(), nullable=False),  # what it would have changed of the recorded calls, as JSON
+    sa.Column("note", Words(), nullable=False),
+    sa.Column("proposed_by", Words(), nullable=False),
+    sa.Column("proposed_at", sa.BigInteger, nullable=False),
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
+    sa.Column("overlap", sa.Integer, nullable=False),  # seconds for which what it replaces stays in force
+    sa.Column("state", Name(9), nullable=False),  # waiting, adopted, refused or withdrawn
+    sa.Column("decided_by", Words(), nullable=False),
+    sa.Column("decided_at", sa.BigInteger, nullable=True),
+    sa.Column("answer", Words(), nullable=False),
+    sa.Column("alone", Name(12), nullable=False),  # why one person was enough; empty: two agreed
+    sa.Column("until", sa.BigInteger, nullable=True),  # when it ceased to be in force; none: it has not
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Index("ix_rule_changes_state", "tenant", "state"),
+)
+
+rule_texts = sa.Table(
+    "rule_texts",
+    metadata,
+    sa.Column("digest", Name(71), primary_key=True),
+    sa.Column("text", Words(), nullable=False),
 )

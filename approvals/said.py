@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from checkvalve.approvals.accounts_said import KINDS, AccountSaid
+from checkvalve.approvals.doubts import DOUBTED
 from checkvalve.approvals.handed import HANDED, Told
 from checkvalve.approvals.quorum_said import QUORUM_KINDS, QuorumTold
+from checkvalve.approvals.ruleset_said import KINDS as RULE_KINDS
+from checkvalve.approvals.ruleset_said import RulesTold
 from checkvalve.approvals.standing_check import STANDING, StandingTold
 from checkvalve.approvals.talked import TALK, Talk
 from checkvalve.approvals.undo_check import UNDO_KINDS, UndoTold
@@ -61,7 +64,10 @@ class Seen:
     undo: UndoTold = field(default_factory=UndoTold)  # what undoes this call
     talk: Talk = field(default_factory=Talk)  # what was asked and answered about this call, and who put it off
     standing: StandingTold = field(default_factory=StandingTold)  # a standing rule, and what used it up
+    rules: RulesTold = field(default_factory=RulesTold)  # which rules a gateway may run under, and who agreed
     erased: str = ""  # the digest of its rows, where its content was erased: its events say nothing else any more
+
+    doubted: bool = False  # its log was closed in doubt: it is compared with the digest, and nothing relies on it
 
     def has(self, what: str) -> bool:
         """Say whether there is such a row: a ``proposal``, its ``permit`` or its ``attempt``."""
@@ -70,7 +76,9 @@ class Seen:
 
     def note(self, kind: str, body: Mapping[str, Any], at: int) -> None:
         """Take in one event."""
-        if kind in HANDED:
+        if kind == DOUBTED:
+            self._doubt(body)
+        elif kind in HANDED:
             self.handed.note(kind, body, at)
         elif kind in QUORUM_KINDS:
             self.quorum.note(kind, body, at)
@@ -78,6 +86,8 @@ class Seen:
             self.standing.note(kind, body, at)
         elif kind in UNDO_KINDS:
             self.undo.note(kind, body, at)
+        elif kind.startswith(RULE_KINDS):
+            self.rules.note(kind, body, at)
         elif kind in TALK:
             self.talk.note(kind, body, at)
         elif kind.startswith(KINDS):
@@ -91,6 +101,12 @@ class Seen:
             self._note_reviewer(kind, body, at)
         else:
             self._note_call(kind, body, at)
+
+    def _doubt(self, body: Mapping[str, Any]) -> None:
+        """Forget what was said before: the log was closed, and this is in doubt."""
+        for name, empty in ((one.name, getattr(Seen(), one.name)) for one in fields(self)):
+            setattr(self, name, empty)
+        self.doubted, self.erased = True, str(body.get("rows_digest") or "")
 
     def _note_reviewer(self, kind: str, body: Mapping[str, Any], at: int) -> None:
         """Take in what is about an account."""

@@ -22,6 +22,7 @@ from typing import Any, Final, Literal, TypeAlias
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit, moves
+from checkvalve.approvals.adopted import Adopted
 from checkvalve.approvals.canonical import digest_bytes
 from checkvalve.approvals.clock import Clock, micros, rfc3339
 from checkvalve.approvals.errors import ConflictError, NotAllowedError, NotFoundError, StoreCorruptError
@@ -68,6 +69,7 @@ class StandingRules:
         ``mode`` is the setting ``standing_rules``: how many people make a rule, or ``off``.
         """
         self.mode: Mode = "two"
+        self.adopted = Adopted()
         self._review = review or ReviewRules()
         self._store, self._clock, self._tenant, self._single_user = store, clock, tenant, single_user
         self._reviewers, self._without = Reviewers(store, clock), ""
@@ -263,6 +265,7 @@ class StandingRules:
     def _require_person(
         self, connection: sa.Connection, reviewer: Reviewer, proposal: Proposal, rule: StandingRule
     ) -> None:
+        self.adopted.require(connection, self._clock())  # how many people it takes is what the review rules say
         self._reviewers.require(connection, reviewer)
         require_person(connection, reviewer, proposal, rule, single_user=self._single_user)
 

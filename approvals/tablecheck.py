@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -28,8 +27,10 @@ from checkvalve.approvals.quorumcheck import check_plans, check_roles, check_vot
 from checkvalve.approvals.records import record_digest, stored_digest
 from checkvalve.approvals.review_tables import delegations, standing_rules
 from checkvalve.approvals.reviewers import credential_digest
+from checkvalve.approvals.ruleset_said import check_rules
 from checkvalve.approvals.said import ENDORSEMENT, Seen
 from checkvalve.approvals.standing_check import check_standing
+from checkvalve.approvals.subjectrows import Held, Row, Rows, read, stored
 from checkvalve.approvals.tables import attempts, endorsements, grants, mandates, proposals, reviewers, uses
 from checkvalve.approvals.talkcheck import check_talk
 from checkvalve.approvals.undo_check import check_undos
@@ -54,10 +55,13 @@ def check_tables(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
     yield from _check_handed(connection, seen)
     yield from _check_undos(connection, seen)
     yield from _check_talk(connection, seen)
+    yield from _check_rules(connection, seen)
 
 
-def require_recorded(connection: sa.Connection, subject: str) -> None:
+def require_recorded(connection: sa.Connection, subject: str, held: Held | None = None) -> None:
     """Make sure that what the tables hold of one proposal, or one mandate, is what its events say.
+
+    ``held`` are its rows where they were read in this transaction and nothing has changed them since.
 
     Raises:
         StoreCorruptError: something was edited, planted or removed beside the log.
@@ -65,9 +69,13 @@ def require_recorded(connection: sa.Connection, subject: str) -> None:
     said = Seen()
     for event in read_events(connection, subject=subject):
         said.note(event.kind, body_of(event.body), event.at)
-    seen = {subject: said}
+    if said.doubted and said.erased:
+        raise StoreCorruptError(
+            f"{subject} is in doubt since the log that it stands in was closed", remedy="nothing was done; ask anew"
+        )
+    seen, rows = {subject: said}, held or read(connection, subject)
     for check in _CHECKS:
-        for _code, text in check(connection, seen, only=subject):
+        for _code, text in check(connection, seen, only=subject, rows=rows):
             raise StoreCorruptError(text, remedy="nothing was done; verify the audit log: checkvalve audit verify")
 
 
@@ -80,19 +88,7 @@ def body_of(text: object) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def _rows(connection: sa.Connection, column: sa.Column[Any], only: str) -> Iterator[sa.RowMapping]:
-    if only:
-        yield from connection.execute(_chosen(column), {"only": only}).mappings()
-    else:
-        yield from connection.execute(sa.select(column.table)).mappings()
-
-
-@lru_cache  # every claim and every yes asks: making the statements costs more than running them
-def _chosen(column: sa.Column[Any]) -> sa.Select[Any]:
-    return sa.select(column.table).where(column == sa.bindparam("only"))
-
-
-def _check_calls(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
+def _check_calls(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "", rows: Rows = stored) -> Found:
     checks = (
         ("proposal", proposals.c.id, _same_proposal),
         ("permit", grants.c.proposal_id, _same_permit),
@@ -100,7 +96,7 @@ def _check_calls(connection: sa.Connection, seen: Mapping[str, Seen], only: str 
     )
     for what, column, same in checks:
         known = set()
-        for row in _rows(connection, column, only):
+        for row in rows(connection, column, only):
             subject = row[column.name]
             known.add(subject)
             said = seen.get(subject, _NOBODY)
@@ -110,7 +106,7 @@ def _check_calls(connection: sa.Connection, seen: Mapping[str, Seen], only: str 
             yield "row_missing", f"the {what} {gone} has events and no row"
 
 
-def _same_proposal(row: sa.RowMapping, said: Seen) -> bool:
+def _same_proposal(row: Row, said: Seen) -> bool:
     try:
         stored = digest_bytes(row["canonical"])
         decision = digest_bytes(row["decision"].encode())  # it is stored in its canonical form
@@ -130,7 +126,7 @@ def _same_proposal(row: sa.RowMapping, said: Seen) -> bool:
     return found == (*told, said.execute_by, said.digest, said.digest, said.decision)
 
 
-def _same_permit(row: sa.RowMapping, said: Seen) -> bool:
+def _same_permit(row: Row, said: Seen) -> bool:
     try:
         until = rfc3339(row["execute_by"])
     except (TypeError, ValueError, OverflowError):
@@ -140,7 +136,7 @@ def _same_permit(row: sa.RowMapping, said: Seen) -> bool:
     return found == (said.granted_by, said.granted_at, said.digest, said.execute_by, used)
 
 
-def _same_attempt(row: sa.RowMapping, said: Seen) -> bool:
+def _same_attempt(row: Row, said: Seen) -> bool:
     if said.attempt is None:
         return False
     try:
@@ -151,9 +147,11 @@ def _same_attempt(row: sa.RowMapping, said: Seen) -> bool:
     return all(found[name] == value for name, value in said.attempt.items())
 
 
-def _check_endorsements(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
+def _check_endorsements(
+    connection: sa.Connection, seen: Mapping[str, Seen], only: str = "", rows: Rows = stored
+) -> Found:
     found = 0
-    for row in _rows(connection, endorsements.c.proposal_id, only):
+    for row in rows(connection, endorsements.c.proposal_id, only):
         found += 1
         said = seen.get(row["proposal_id"], _NOBODY)
         if not said.erased and not same_endorsement(row, said):  # an erased call is compared as a whole
@@ -162,7 +160,7 @@ def _check_endorsements(connection: sa.Connection, seen: Mapping[str, Seen], onl
         yield "row_missing", "an endorsement is gone"
 
 
-def same_endorsement(row: sa.RowMapping, said: Seen) -> bool:
+def same_endorsement(row: Row, said: Seen) -> bool:
     """Say whether an endorsement is one that the events of its proposal have."""
     try:
         if digest(row["value"]) != row["value_digest"]:
@@ -178,9 +176,9 @@ def same_endorsement(row: sa.RowMapping, said: Seen) -> bool:
     return told is not None and deadline and all(found[name] == value for name, value in told.items())
 
 
-def _check_mandates(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
+def _check_mandates(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "", rows: Rows = stored) -> Found:
     known = set()
-    for row in _rows(connection, mandates.c.id, only):
+    for row in rows(connection, mandates.c.id, only):
         known.add(row["id"])
         if not _same_mandate(connection, row, seen.get(row["id"], _NOBODY)):
             yield "row_differs", f"the mandate {row['id']} is not what its events say"
@@ -188,7 +186,7 @@ def _check_mandates(connection: sa.Connection, seen: Mapping[str, Seen], only: s
         yield "row_missing", f"the mandate {gone} has events and no row"
 
 
-def _same_mandate(connection: sa.Connection, row: sa.RowMapping, said: Seen) -> bool:
+def _same_mandate(connection: sa.Connection, row: Row, said: Seen) -> bool:
     """Compare a mandate and everything that used it up."""
     if said.mandate is None or said.torn:
         return False
@@ -201,10 +199,10 @@ def _same_mandate(connection: sa.Connection, row: sa.RowMapping, said: Seen) -> 
     return used == said.used and all(found[name] == value for name, value in said.mandate.items())
 
 
-def _check_standing(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
+def _check_standing(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "", rows: Rows = stored) -> Found:
     erased = _erased(seen)
     told = {name: said.standing for name, said in seen.items()}
-    yield from check_standing(connection, told, only=only, erased=erased.keys())
+    yield from check_standing(connection, told, only=only, erased=erased.keys(), rows=rows)
     yield from _as_erased(connection, standing_rules.c.id, erased, "standing rule")
 
 
@@ -212,7 +210,7 @@ def _check_uses(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
     """Compare the uses of endorsements, and find uses of what nobody gave."""
     told = {key: value for said in seen.values() if said.mandate is None for key, value in said.used.items()}
     found = {}
-    for row in _rows(connection, uses.c.proposal_id, ""):
+    for row in stored(connection, uses.c.proposal_id, ""):
         rule = seen.get(row["item"], _NOBODY)
         if row["kind"] == "mandate" and (rule.mandate is not None or rule.erased):
             continue  # compared with its mandate
@@ -226,20 +224,20 @@ def _check_uses(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
         yield "row_missing", "a use of an endorsement is gone"
 
 
-def _check_quorum(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
+def _check_quorum(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "", rows: Rows = stored) -> Found:
     told = {name: said.quorum for name, said in seen.items()}
     erased = frozenset(name for name, said in seen.items() if said.erased)
-    yield from check_plans(connection, told, only=only, erased=erased)
-    yield from check_votes(connection, told, only=only, erased=erased)
+    yield from check_plans(connection, told, only=only, erased=erased, rows=rows)
+    yield from check_votes(connection, told, only=only, erased=erased, rows=rows)
 
 
-def _check_handed(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
+def _check_handed(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "", rows: Rows = stored) -> Found:
     told = {name: said.handed for name, said in seen.items()}
     erased = frozenset(name for name, said in seen.items() if said.erased)
-    yield from check_delegations(connection, told, only=only, erased=erased)
+    yield from check_delegations(connection, told, only=only, erased=erased, rows=rows)
     yield from _as_erased(connection, delegations.c.id, _erased(seen), "hand-over")
-    yield from check_afterlooks(connection, told, only=only, erased=erased)
-    yield from check_rungs(connection, told, only=only, erased=erased)
+    yield from check_afterlooks(connection, told, only=only, erased=erased, rows=rows)
+    yield from check_rungs(connection, told, only=only, erased=erased, rows=rows)
 
 
 def _erased(seen: Mapping[str, Seen]) -> dict[str, str]:
@@ -248,19 +246,32 @@ def _erased(seen: Mapping[str, Seen]) -> dict[str, str]:
 
 def _as_erased(connection: sa.Connection, column: sa.Column[Any], erased: Mapping[str, str], what: str) -> Found:
     """Compare what was emptied on its own with the digest of its rows that the erasure has."""
+    if not erased:
+        return
     for name in connection.execute(sa.select(column).where(column.in_(erased))).scalars().all():
         if not is_as_erased(connection, name, erased[name]):
             yield "row_differs", f"the {what} {name} is not what its events say"
 
 
-def _check_undos(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
+def _check_undos(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "", rows: Rows = stored) -> Found:
     told = {name: said.undo for name, said in seen.items()}
-    yield from check_undos(connection, told, only=only, erased=frozenset(n for n, said in seen.items() if said.erased))
-
-
-def _check_talk(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "") -> Found:
     erased = frozenset(name for name, said in seen.items() if said.erased)
-    yield from check_talk(connection, {name: said.talk for name, said in seen.items()}, only=only, erased=erased)
+    yield from check_undos(connection, told, only=only, erased=erased, rows=rows)
+
+
+def _check_talk(connection: sa.Connection, seen: Mapping[str, Seen], only: str = "", rows: Rows = stored) -> Found:
+    erased = frozenset(name for name, said in seen.items() if said.erased)
+    told = {name: said.talk for name, said in seen.items()}
+    yield from check_talk(connection, told, only=only, erased=erased, rows=rows)
+
+
+def _check_rules(
+    connection: sa.Connection,
+    seen: Mapping[str, Seen],
+    only: str = "",
+    rows: Rows = stored,  # noqa: ARG001  # these are about no call
+) -> Found:
+    yield from check_rules(connection, {name: said.rules for name, said in seen.items()}, only=only)
 
 
 def _check_reviewers(connection: sa.Connection, said: Seen) -> Found:
@@ -283,5 +294,6 @@ _CHECKS: Final = (
     _check_handed,
     _check_undos,
     _check_talk,
+    _check_rules,
 )
 """What is compared for one subject, before anything relies on it."""

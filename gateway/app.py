@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -15,10 +16,9 @@ from checkvalve.approvals.afterlooks import Glass
 from checkvalve.approvals.content import SqlContentStore
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.facts import PROFILES
-from checkvalve.approvals.manifest import load_manifest, manifest_digest
-from checkvalve.approvals.policy import Policy, load_policy
+from checkvalve.approvals.manifest import manifest_digest
+from checkvalve.approvals.policy import Policy
 from checkvalve.approvals.queue import Queue
-from checkvalve.approvals.review_rules import load_review_rules
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.filters.outbound.rules import OutboundRules
@@ -26,8 +26,9 @@ from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.inbound import inbound_of
 from checkvalve.gateway.log_keeper import LogKeeper, keeper_of
 from checkvalve.gateway.logs import configure_logs, get_logger
-from checkvalve.gateway.outbound import outbound_rules
+from checkvalve.gateway.outbound import outbound_rules, registered_values
 from checkvalve.gateway.places import own_files, refuse_agent_folder
+from checkvalve.gateway.rulefiles import load_adopted, review_file, rule_files
 from checkvalve.gateway.sandboxes import sandbox_of
 from checkvalve.gateway.settings import LoadedSettings, Settings, load_settings, refuse_reviewer_token
 from checkvalve.graphs.inbound import Inbound
@@ -109,7 +110,8 @@ def open_queue(settings: Settings, *, create: bool = True) -> Queue:
     """Open the store and return its queue: all that a reviewer's commands need."""
     if not settings.database_url:
         raise SettingsError("no database_url is set", "use load_settings(), which knows the default, or set it")
-    rules = load_review_rules(settings.review_rules)  # before anything is opened: a mistake in it changes nothing
+    registered = registered_values(settings)  # nobody is shown these
+    rules, text = review_file(settings.review_rules)  # before anything is opened: a mistake in it changes nothing
     queue = Queue(
         Store.open(settings.database_url, create=create),
         decide_within=timedelta(seconds=settings.decide_within),
@@ -122,6 +124,9 @@ def open_queue(settings: Settings, *, create: bool = True) -> Queue:
         glass=Glass(enabled=settings.break_glass, max_open=settings.break_glass_open),
     )
     queue.standing_rules.mode = settings.standing_rules
+    queue.veiling.registered = registered
+    queue.adopted.required = settings.require_adoption
+    queue.adopted.load([text])
     return queue
 
 
@@ -140,7 +145,7 @@ def build(
             or a reviewer's credential is in the environment.
         SandboxError: a tool is declared to run code in the sandbox that is configured, and there is none here.
         ApprovalError: manifest, policy, database or the log's key cannot be used, or the audit log is not what was
-            signed; the error says which and what to do.
+            signed, or people adopted other rules than these; the error says which and what to do.
     """
     if settings.manifest is None:
         raise SettingsError("no manifest is set", "name the YAML file that declares the agent's tools: manifest = ...")
@@ -149,11 +154,13 @@ def build(
     refuse_reviewer_token()
     refuse_agent_folder(settings, settings_file)  # again: a command or a program may have changed what was loaded
     configure_logs(settings)
-    manifest = load_manifest(settings.manifest)
-    policy = load_policy(settings.policy)
+    rules = rule_files(settings)
+    manifest, policy = rules.manifest, rules.policy
     if settings.sandbox != "off" and any(spec.sandbox is not None for spec in manifest.tools.values()):
         sandbox_of(settings, settings_file).check()  # now, not when the first command is waited for
     queue = open_queue(settings)
+    with _kept_open(queue.store):
+        load_adopted(queue.adopted, queue.store, queue.clock(), rules.texts)
     gateway = Gateway(
         settings=settings,
         manifest=manifest,
@@ -176,8 +183,15 @@ def build(
 
 def _kept(settings: Settings, store: Store) -> LogKeeper | None:
     """Begin to sign the log; where it is not what was signed, nothing begins."""
-    try:
+    with _kept_open(store):
         return keeper_of(settings, store)
+
+
+@contextmanager
+def _kept_open(store: Store) -> Iterator[None]:
+    """Let go of the database where something fails."""
+    try:
+        yield
     except BaseException:
         store.close()
         raise

@@ -40,6 +40,7 @@ from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.logs import configure_logs, get_logger, printable
 from checkvalve.gateway.oidc_rules import PAGES, origin_of
 from checkvalve.gateway.places import tokens_file
+from checkvalve.gateway.rules_command import rules_app
 from checkvalve.gateway.sandbox_command import sandbox_app
 from checkvalve.gateway.settings import LoadedSettings, load_settings, shown
 from checkvalve.gateway.settings_problems import plain_problems
@@ -264,4 +265,5 @@ app.add_typer(channels_app(_loaded), name="channels")
 app.add_typer(sandbox_app(_loaded), name="sandbox")
 app.add_typer(_manifest, name="manifest")
 app.add_typer(_policy, name="policy")
+app.add_typer(rules_app(_loaded), name="rules")
 app.add_typer(_config, name="config")

@@ -114,7 +114,9 @@ def replay_command(loaded: Loaded) -> Callable[..., None]:
             sandbox=settings.settings.sandbox != "off",
         )
         rows = queue.list(thread=thread)
-        changes = [_again(row, rows, services, profile and checked(profile), facts_only=facts_only) for row in rows]
+        changes = [
+            decided_again(row, rows, services, profile and checked(profile), facts_only=facts_only) for row in rows
+        ]
         if as_json:
             typer.echo(json.dumps(_counted(changes), indent=2))
         else:
@@ -141,7 +143,10 @@ def _between(row: Proposal, manifest: Manifest | None, old: Policy, new: Policy)
     return _redecided(row, (before, before_rule), (after, after_rule), how)
 
 
-def _again(row: Proposal, rows: Sequence[Proposal], services: Services, profile: str, *, facts_only: bool) -> Redecided:
+def decided_again(
+    row: Proposal, rows: Sequence[Proposal], services: Services, profile: str, *, facts_only: bool = False
+) -> Redecided:
+    """Decide a recorded call again: over the history of its thread where that is stored, else by its recorded facts."""
     recorded = row.verdict_name, row.rule
     queue: Queue = services.queue
     if facts_only or row.rule in OF_THE_SURFACE or not can_replay(queue, row):

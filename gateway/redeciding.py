@@ -14,10 +14,8 @@ from typing import TypeAlias
 from checkvalve.approvals.content import SqlContentStore
 from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.edits import Decide
-from checkvalve.approvals.errors import ConfigError, EditRefusedError
+from checkvalve.approvals.errors import ConfigError, EditRefusedError, NotAdoptedError
 from checkvalve.approvals.executor import Executor
-from checkvalve.approvals.manifest import load_manifest
-from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.filters.strictjson import JSON
@@ -25,6 +23,7 @@ from checkvalve.gateway.app import own_paths
 from checkvalve.gateway.errors import GatewayError
 from checkvalve.gateway.inbound import inbound_of
 from checkvalve.gateway.outbound import outbound_rules
+from checkvalve.gateway.rulefiles import load_adopted, rule_files
 from checkvalve.gateway.settings import Settings
 from checkvalve.graphs.edited import deciding
 from checkvalve.graphs.services import Services
@@ -52,7 +51,7 @@ def deciding_by(settings: Settings, settings_file: Path | None = None) -> Decidi
 def _loaded(queue: Queue, settings: Settings, settings_file: Path | None) -> Services:
     try:
         return _services(queue, settings, settings_file)
-    except (ConfigError, GatewayError) as error:
+    except (ConfigError, GatewayError, NotAdoptedError) as error:
         raise EditRefusedError(
             f"the rules of the agent's gateway cannot be loaded here: {error}",
             remedy="use the settings file of that gateway",
@@ -65,15 +64,18 @@ def _services(queue: Queue, settings: Settings, settings_file: Path | None) -> S
     Raises:
         EditRefusedError: no manifest is named.
         ConfigError, GatewayError: a file of rules cannot be used.
+        NotAdoptedError: people adopted other rules than these.
     """
     if settings.manifest is None:
         raise EditRefusedError(
             "an edit is decided by the rules of the agent's gateway, and no manifest is set here",
             remedy="use the settings file of that gateway",
         )
+    rules = rule_files(settings)
+    load_adopted(queue.adopted, queue.store, queue.clock(), rules.texts)
     return Services(
-        manifest=load_manifest(settings.manifest),
-        policy=load_policy(settings.policy),
+        manifest=rules.manifest,
+        policy=rules.policy,
         queue=queue,
         executor=Executor(queue),
         content=SqlContentStore(queue.store),

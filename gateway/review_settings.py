@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from pydantic import Field, field_validator
 
+from checkvalve.gateway.adoption_settings import AdoptionSettings
 from checkvalve.gateway.doctor_settings import DoctorSettings
 from checkvalve.gateway.escalation_settings import EscalationSettings
 from checkvalve.gateway.oidc_settings import OIDC_PATHS, OidcSettings
@@ -17,7 +18,7 @@ REVIEW_PATHS: Final = frozenset({"review_rules"}) | OIDC_PATHS
 _ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.\-\[\]:]{1,255}")
 
 
-class ReviewSettings(EscalationSettings, OidcSettings, DoctorSettings):
+class ReviewSettings(EscalationSettings, OidcSettings, DoctorSettings, AdoptionSettings):
     """The settings of the pages that people decide on."""
 
     review_rules: Path | None = Field(

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from checkvalve.approvals.content import SqlContentStore
+from checkvalve.approvals.errors import NotAdoptedError
 from checkvalve.approvals.executor import Executor
-from checkvalve.approvals.manifest import load_manifest
-from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.gateway.inbound import inbound_of
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.outbound import outbound_rules
+from checkvalve.gateway.rulefiles import load_adopted, rule_files
 from checkvalve.gateway.settings import Settings
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.undo_standing import Standing
@@ -49,14 +49,22 @@ class UndoPoint:
 def review_point(settings: Settings, queue: Queue) -> UndoPoint | None:
     """Return the place of review pages that are served alone; none where the settings name no manifest.
 
+    Where people adopted other rules than these files, the pages are served all the same, since they are where a change
+    is confirmed; what is asked for under such rules is refused.
+
     Raises:
         ConfigError: manifest or policy cannot be used.
     """
     if settings.manifest is None:
         return None
+    rules = rule_files(settings)
+    try:
+        load_adopted(queue.adopted, queue.store, queue.clock(), rules.texts)
+    except NotAdoptedError as error:
+        get_logger().error("these rules were not adopted", problem=error.message, remedy=error.remedy)
     services = Services(
-        manifest=load_manifest(settings.manifest),
-        policy=load_policy(settings.policy),
+        manifest=rules.manifest,
+        policy=rules.policy,
         queue=queue,
         executor=Executor(queue),
         content=SqlContentStore(queue.store),

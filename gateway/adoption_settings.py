@@ -1,0 +1,28 @@
+"""What the gateway may be told about the adoption of its rules; this is a setting like all others."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import BaseModel, Field
+
+
+class AdoptionSettings(BaseModel):
+    """The setting that says whether rules have to be adopted before anything runs."""
+
+    require_adoption: bool = Field(
+        False, description="nothing runs before people adopted the rules; where some were adopted, these count anyway"
+    )
+
+
+DECIDING: Final = (
+    "bits_per_source", "break_glass", "break_glass_open", "decide_within", "endorsed_for", "execute_within",
+    "inbound_detectors", "inbound_filter", "inbound_keys", "inbound_keys_of", "inbound_max_tokens", "inbound_tokens",
+    "inbound_withhold", "max_asks", "max_calls", "max_questions", "max_turns", "mode", "on_new_message",
+    "outbound_hosts", "outbound_images", "outbound_links", "outbound_mask", "profile", "require_adoption",
+    "review_budget", "sandbox", "sandbox_disk", "sandbox_memory", "sandbox_output", "sandbox_processes",
+    "sandbox_reads", "sandbox_seconds", "single_user", "standing_rules",
+)  # fmt: skip
+"""Settings that decide what runs, and who has to agree. Places, addresses and how things look are none of these."""
+
+__all__ = ["DECIDING", "AdoptionSettings"]
