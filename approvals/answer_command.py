@@ -26,6 +26,7 @@ from checkvalve.approvals.matching import MIN_DIGEST, match_digest
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.seen_edits import meant
 from checkvalve.approvals.spans import span_of
 from checkvalve.approvals.terminal import (
     NO_DECISION,
@@ -43,7 +44,7 @@ from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON, parse_strict
 
 _REVIEWER: Final = "cvr_"
-Words = Annotated[str, typer.Option("--text", help="What you say; you are asked for it when it is not given.")]
+Words = Annotated[str, typer.Option("--note", help="What you say; you are asked for it when it is not given.")]
 Digest = Annotated[
     str, typer.Option(help=f"At least {MIN_DIGEST} characters of the digest you were shown; else you are asked.")
 ]
@@ -94,7 +95,8 @@ def _add_edit(app: typer.Typer, open_queue: Callable[[], Queue], others: Others)
         with opened(open_queue) as queue:
             proposal = queue.find(proposal_id)
             new = _read(args) if args is not None else _changed(proposal, change or [], leave_out or [])
-            console().print(change_lines(changes(proposal.args(), new)))
+            shown = queue.veiling.seen(proposal)
+            console().print(change_lines(changes(shown.args(), shown.hide(meant(shown, new)))))
             digest = digest or _typed(proposal)
             match_digest(proposal, digest)
             reviewer = prove(context, queue, token, token_file)
@@ -254,7 +256,7 @@ def _micros(moment: datetime) -> int:
 
 
 def _said(text: str, question: str) -> str:
-    said = text or ask(question, instead="give --text")
+    said = text or ask(question, instead="give --note TEXT")
     if not said:
         stop("nothing was said", NO_DECISION)
     return said

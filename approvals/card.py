@@ -1,8 +1,8 @@
 """What a reviewer sees of one call, in the terminal: always the same parts in the same order, content as plain text.
 
 Nothing here interprets content: every piece of it passes :mod:`render` and enters a ``rich.text.Text``, which has no
-markup. Tables fold and never cut, and what may be long has
-lines of its own.
+markup. A call comes as :class:`Seen`, in which what a rule redacts is a mark. Tables fold and never cut, and what may
+be long has lines of its own.
 """
 
 from __future__ import annotations
@@ -23,17 +23,22 @@ from checkvalve.approvals.counting import Standing
 from checkvalve.approvals.hand import HAND, TYPED
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.moves import OBSERVE, Grant
+from checkvalve.approvals.origin_words import WHY, place_of
 from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.quorum_words import quorum_rows
 from checkvalve.approvals.records import Proposal, State
-from checkvalve.approvals.render import block, neutralise, warnings
+from checkvalve.approvals.redaction import Veil
+from checkvalve.approvals.render import block, neutralise, size_of, warnings
+from checkvalve.approvals.seen import Seen
 from checkvalve.filters.strictjson import JSON
 
 SHORT_ID: Final = 8
 _INDENT: Final = (0, 0, 0, 4)  # of what belongs to the line above
 _TRUST_STYLE: Final = {"untrusted": "bold red", "verified": "yellow", "authoritative": "green"}
 _LOUD: Final = "bold white on red"
-_STYLES: Final = {"digest": "bold", "missing": "bold", "warning": _LOUD}
+_HEAD: Final = frozenset({"tool", "why", "verdict", "rule", "reason", "standing", "remedy", "requester", "warning"})
+"""What is read first; the rest stands below the arguments."""
+_STYLES: Final = {"why": "bold", "digest": "bold", "missing": "bold", "warning": _LOUD}
 
 
 def safe(value: object, style: str = "") -> Text:
@@ -52,7 +57,7 @@ def as_text(value: JSON) -> str:
 
 
 def card(  # each is a part of the card
-    proposal: Proposal,
+    proposal: Seen,
     *,
     outcome: Outcome,
     grant: Grant | None,
@@ -75,8 +80,9 @@ def card(  # each is a part of the card
         )
     if proposal.self_approved:
         parts.append(Text("SELF-APPROVED: the person who asked for this call also approved it", style=_LOUD))
+    head, rest = _facts(proposal, grant, standing)
     parts += [
-        _facts(proposal, grant, standing),
+        head,
         Text("Arguments", style="bold"),
         *_arguments(proposal, full=full),
         *around,
@@ -86,8 +92,9 @@ def card(  # each is a part of the card
     if (offer := proposal.decision.get("mandate")) is not None and proposal.state is State.PENDING:
         parts += [Text("A mandate for the source would have made the question unnecessary", style="bold")]
         parts += [_mandate(offer, proposal)]
+    parts += [Text("Details", style="bold"), rest]
     if outcome.result is not None or outcome.error is not None:
-        parts += [Text("Result (untrusted content)", style="bold"), _result(outcome, unpack, full=full)]
+        parts += [Text("Result (untrusted content)", style="bold"), _result(outcome, unpack, proposal.veil, full=full)]
     if events:
         parts += [Text("History", style="bold"), _timeline(events)]
     return Panel(Group(*parts), title=safe(f"{proposal.state.value}: {named(proposal)}"), title_align="left")
@@ -98,13 +105,15 @@ def named(proposal: Proposal) -> str:
     return f"{proposal.server}/{proposal.tool}" if proposal.server else proposal.tool
 
 
-def _facts(proposal: Proposal, grant: Grant | None, standing: Standing | None) -> Table:
-    table = plain_table(header=False)
+def _facts(proposal: Seen, grant: Grant | None, standing: Standing | None) -> tuple[Table, Table]:
+    """Return what is read first, and what is looked up."""
+    head, rest = plain_table(header=False), plain_table(header=False)
     rows: list[tuple[str, object]] = [
         ("tool", named(proposal)),
+        ("why", WHY.get(proposal.rule, "")),
         ("verdict", proposal.verdict_name),
         ("rule", "; also ".join((proposal.rule, *_other_rules(proposal)))),
-        ("reason", proposal.reason),
+        ("reason", "" if proposal.reason == proposal.rule else proposal.reason),
         ("standing", _answered(proposal)),
         ("remedy", proposal.remedy),
         ("requester", proposal.requester or "not known"),
@@ -118,13 +127,13 @@ def _facts(proposal: Proposal, grant: Grant | None, standing: Standing | None) -
         ("decide by", to_the_second(proposal.decide_by) if proposal.state is State.PENDING else ""),
         ("execute by", _deadline(proposal)),
         ("id", proposal.id),
-        ("size", f"{len(proposal.canonical):,} bytes"),
+        ("size", f"{proposal.size:,} bytes"),
         ("digest", digest_hex(proposal)),
     ]
     for name, value in rows:
         if value != "":
-            table.add_row(Text(name, style="dim"), safe(value, _STYLES.get(name, "")))
-    return table
+            (head if name in _HEAD else rest).add_row(Text(name, style="dim"), safe(value, _STYLES.get(name, "")))
+    return head, rest
 
 
 _WHY: Final = {
@@ -158,32 +167,17 @@ def _other_rules(proposal: Proposal) -> list[str]:
     return [str(rule) for rule in rules if rule != proposal.rule] if isinstance(rules, list) else []
 
 
-def _arguments(proposal: Proposal, *, full: bool) -> Iterator[RenderableType]:
+def _arguments(proposal: Seen, *, full: bool) -> Iterator[RenderableType]:
     """Yield each argument: its name, role and size; its value; what to beware of; each origin on a line of its own."""
     reports = _reports(proposal.decision)
-    for path, value in leaves(proposal.args()):
-        text = value if isinstance(value, str) else json.dumps(value)
-        report = reports.get(path, {})
-        size = f"{len(text.encode('utf-8', 'surrogatepass')):,}"
-        yield Text.assemble(safe(path, "bold"), safe(f"  {report.get('role', 'not declared')}, {size} bytes", "dim"))
+    for item in proposal.parts():
+        report, text = reports.get(item.at, {}), item.text
+        said = f"  {report.get('role', 'not declared')}, {size_of(text):,} bytes"
+        yield Text.assemble(safe(item.path, "bold"), safe(said, "dim"))
         yield Padding(Text(block(text, full=full), overflow="fold"), _INDENT)
         for warning in warnings(text):
             yield Padding(Text(f"! {warning}", style="bold red"), _INDENT)
         yield from _origins(report)
-
-
-def leaves(value: JSON, path: str = "") -> Iterator[tuple[str, JSON]]:
-    """Yield every scalar and every empty container with its dotted path: nothing of a call is left out."""
-    inner: Iterable[tuple[object, JSON]] = ()
-    if isinstance(value, dict):
-        inner = value.items()
-    elif isinstance(value, list):
-        inner = enumerate(value)
-    if isinstance(value, dict | list) and value:
-        for key, item in inner:
-            yield from leaves(item, f"{path}.{key}" if path else str(key))
-    elif path:
-        yield path, value
 
 
 def _reports(decision: dict[str, JSON]) -> dict[str, dict[str, JSON]]:
@@ -199,8 +193,8 @@ def _origins(report: dict[str, JSON]) -> Iterator[RenderableType]:
     for origin in found:
         trust = str(origin.get("trust"))
         span = origin.get("span")
-        where = f" bytes {span[0]}-{span[1]}" if isinstance(span, list) and len(span) == 2 else ""  # noqa: PLR2004  # a pair
-        said = safe(f"{origin.get('source')}{where}, {origin.get('match')}")
+        where = f", bytes {span[0]}-{span[1]}" if isinstance(span, list) and len(span) == 2 else ""  # noqa: PLR2004  # a pair
+        said = safe(f"{place_of(str(origin.get('source'))).in_words()}{where}, {origin.get('match')}")
         if origin.get("match") == TYPED:
             said = safe(f"typed by {str(origin.get('source')).removeprefix(HAND)}, a reviewer")
         yield Padding(
@@ -216,19 +210,20 @@ def _origins(report: dict[str, JSON]) -> Iterator[RenderableType]:
 def _offers(proposal: Proposal, *, full: bool) -> Iterator[RenderableType]:
     for offer in proposal.endorsable:
         yield Text(block(offer["value"], full=full), overflow="fold")
-        where = Text.assemble(safe(f"as {offer['role']}, from "), safe(offer["source"], "bold red"), overflow="fold")
+        place = safe(place_of(str(offer["source"])).in_words(), "bold red")
+        where = Text.assemble(safe(f"as {offer['role']}, from "), place, overflow="fold")
         yield Padding(where, _INDENT)
 
 
-def _mandate(offer: JSON, proposal: Proposal) -> RenderableType:
-    said = Mandate.from_json(offer).in_words()
+def _mandate(offer: JSON, proposal: Seen) -> RenderableType:
+    said = proposal.veil.text(Mandate.from_json(offer).in_words())
     command = f"checkvalve mandates grant --offered {proposal.id[:SHORT_ID]}"
     return Padding(Group(safe(said), Text(command, style="dim")), _INDENT)
 
 
-def _result(outcome: Outcome, unpack: Callable[[JSON], str], *, full: bool) -> Text:
+def _result(outcome: Outcome, unpack: Callable[[JSON], str], veil: Veil, *, full: bool) -> Text:
     text = unpack(outcome.result) if outcome.error is None else as_text(outcome.error)
-    return Text(block(text, full=full), overflow="fold")
+    return Text(block(veil.text(text), full=full), overflow="fold")
 
 
 def _timeline(events: Iterable[Event]) -> Table:

@@ -6,21 +6,17 @@ Only adding a reviewer may create the database: whoever looks at the wrong place
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Annotated, Final
 
 import typer
-from rich.text import Text
 
-from checkvalve.approvals import audit
 from checkvalve.approvals.answer_command import NOTHING, Others, add_answers
 from checkvalve.approvals.attention import note_shown
-from checkvalve.approvals.card import as_text, card
-from checkvalve.approvals.changed_lines import edit_lines, talk_lines
+from checkvalve.approvals.calling_command import add_calling
+from checkvalve.approvals.card import as_text
 from checkvalve.approvals.damaged import list_readable, say_damaged
 from checkvalve.approvals.delegate_command import delegate_app
-from checkvalve.approvals.edits import edited, lineage, whole_talk
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.flood import MAX_MORE
 from checkvalve.approvals.glass_command import add_emergency, say_urgent
@@ -30,12 +26,13 @@ from checkvalve.approvals.pages_data import tier
 from checkvalve.approvals.people import folded
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.quorum_terminal import ask_reason_if_needed, say_outcome
-from checkvalve.approvals.records import Proposal, State
-from checkvalve.approvals.render import neutralise
+from checkvalve.approvals.records import State
 from checkvalve.approvals.report_command import add_report
+from checkvalve.approvals.reveal_command import Full, Raw, add_reveal, print_seen, revealed
 from checkvalve.approvals.reviewer_command import reviewer_app
 from checkvalve.approvals.risk import Tier
 from checkvalve.approvals.rules_command import rules_app
+from checkvalve.approvals.showing import print_card
 from checkvalve.approvals.snoozes import hidden_from
 from checkvalve.approvals.so_far import so_far
 from checkvalve.approvals.standing_command import standing_app
@@ -80,11 +77,13 @@ def approvals_app(
     app = typer.Typer(help="See and decide the calls that wait for a person.", no_args_is_help=True)
     _add_looking(app, open_queue, unpack)
     _add_deciding(app, open_queue, unpack)
+    add_reveal(app, open_queue, unpack)
     add_answers(app, open_queue, others)
+    add_calling(app, open_queue)
     _add_going_on(app, open_queue)
     add_report(app, open_queue)
     app.add_typer(standing_app(open_queue), name="standing")
-    add_emergency(app, open_queue, lambda queue, proposal: _show(queue, proposal, unpack, full=False))
+    add_emergency(app, open_queue, lambda queue, row: print_card(queue, queue.veiling.seen(row), unpack, full=False))
     app.add_typer(delegate_app(open_queue), name="delegate")
     app.add_typer(rules_app(open_queue), name="rules")
     app.add_typer(reviewer_app(open_queue, make_queue or open_queue, pages), name="reviewer")
@@ -122,7 +121,8 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Call
             what = "nothing waits" if states == [State.PENDING] else "there is no such call"
             where = f"{what} in {queue.store.address} (another one: --config or CHECKVALVE_DATABASE_URL)"
             every, said = everything or observed, so_far(queue, found)
-            print_all(found, queue.clock(), as_json=as_json, empty=where, verdicts=every, said=said)
+            shown = queue.veiling.all(found)
+            print_all(shown, queue.clock(), as_json=as_json, empty=where, verdicts=every, said=said)
             say_damaged(listed.damaged)
             say_paused(queue, as_json=as_json)
             say_spent(queue, as_json=as_json)
@@ -133,31 +133,35 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Call
     def unknown(*, as_json: AsJson = False) -> None:
         """List the calls whose outcome nobody knows; look at their effect, then settle them."""
         with opened(open_queue) as queue:
-            print_all(queue.list([State.UNKNOWN]), queue.clock(), as_json=as_json, empty="no outcome is unknown")
+            lost = queue.veiling.all(queue.list([State.UNKNOWN]))
+            print_all(lost, queue.clock(), as_json=as_json, empty="no outcome is unknown")
 
     @app.command()
     def show(
+        context: typer.Context,
         proposal_id: Id,
         *,
-        full: Annotated[bool, typer.Option("--full", help="Show long values from end to end.")] = False,
-        raw: Annotated[bool, typer.Option("--bytes", help="Show the canonical bytes that were decided.")] = False,
+        full: Full = False,
+        raw: Raw = False,
+        reveal: Annotated[bool, typer.Option("--reveal", help="With what is redacted; recorded before.")] = False,
         as_json: AsJson = False,
+        token: Token = None,
+        token_file: TokenFile = None,
     ) -> None:
         """Show one call: arguments with their origins, rule, reason, digest, history."""
         with opened(open_queue) as queue:
-            proposal = queue.find(proposal_id)
-            if as_json:
-                typer.echo(json.dumps(proposal.to_json() | queue.standing(proposal.id).to_json(), indent=2))
-            elif raw:
-                console().print(Text(neutralise(proposal.canonical.decode("utf-8", "replace")), overflow="fold"))
+            if reveal:
+                found = revealed(context, queue, proposal_id, token, token_file)
             else:
-                _show(queue, proposal, unpack, full=full)
+                found = queue.veiling.seen(queue.find(proposal_id))
+            print_seen(queue, found, unpack, full=full, raw=raw, as_json=as_json)
 
     @app.command()
     def recover(*, as_json: AsJson = False) -> None:
         """Find calls whose process died while they ran, and mark their outcome as unknown."""
         with opened(open_queue) as queue:
-            print_all(Executor(queue).recover(), queue.clock(), as_json=as_json, empty="no call was left behind")
+            lost = queue.veiling.all(Executor(queue).recover())
+            print_all(lost, queue.clock(), as_json=as_json, empty="no call was left behind")
 
 
 def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Callable[[JSON], str]) -> None:
@@ -182,7 +186,7 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Cal
                 raise conflict(proposal)
             shown_at, asked = queue.clock(), False
             if not digest:
-                _show(queue, proposal, unpack, full=False)
+                print_card(queue, queue.veiling.seen(proposal), unpack, full=False)
                 need_reviewer(queue)
                 question = f"Type the first {MIN_DIGEST} characters of the digest to approve, nothing to leave it"
                 digest = ask(question, instead="give --digest (shown above) and --token-file FILE")
@@ -206,7 +210,7 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Cal
         proposal_id: Id,
         *,
         code: Annotated[str, typer.Option(help="A stable word for programs.")] = "rejected",
-        reason: Annotated[str, typer.Option(help="Your own words, kept with the decision.")] = "",
+        note: Note = "",
         token: Token = None,
         token_file: TokenFile = None,
     ) -> None:
@@ -214,7 +218,7 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Cal
         with opened(open_queue) as queue:
             proposal = queue.find(proposal_id)
             reviewer = prove(context, queue, token, token_file)
-            rejected = queue.reject(proposal.id, reviewer, code, reason, channel="cli")
+            rejected = queue.reject(proposal.id, reviewer, code, note, channel="cli")
             say_outcome(queue, rejected, reviewer.name, said="no")
 
     @app.command()
@@ -252,26 +256,3 @@ def _add_going_on(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
             reviewer = prove(context, queue, token, token_file)
             queue.let_go_on(thread, reviewer, more=more)
             console().print(f"the task goes on, and may ask {more} more questions; so says {reviewer.name}")
-
-
-def _show(queue: Queue, proposal: Proposal, unpack: Callable[[JSON], str], *, full: bool) -> None:
-    with queue.store.read() as connection:
-        events = list(audit.read_events(connection, subject=proposal.id))
-    outcome = Executor(queue).look(proposal.id)
-    grant = queue.grant(proposal.id)
-    before, after = lineage(queue, proposal)
-    around = [*edit_lines(before, after, edited(before, proposal) if before else ())]
-    around += talk_lines(whole_talk(queue, proposal), proposal.id)
-    asked = proposal.verdict_name == "review" and proposal.mode != OBSERVE
-    console().print(
-        card(
-            proposal,
-            outcome=outcome,
-            grant=grant,
-            events=events,
-            full=full,
-            unpack=unpack,
-            around=around,
-            standing=queue.standing(proposal.id) if asked else None,
-        )
-    )

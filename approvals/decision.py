@@ -72,6 +72,7 @@ class ArgumentReport:
     sufficient: bool
     origins: tuple[dict[str, object], ...]
     covered_by: str = ""
+    redact: bool = False  # whether the manifest says that people are not shown it
 
     def to_json(self) -> dict[str, object]:
         """Return the published form."""
@@ -81,6 +82,7 @@ class ArgumentReport:
             "kind": self.kind,
             "sufficient": self.sufficient,
             "origins": list(self.origins),
+            **({"redact": True} if self.redact else {}),
         }
 
 
@@ -91,7 +93,8 @@ class Decision:
     ``endorsable`` is what a person would accept by saying yes; ``uses`` are the endorsements and mandates that an
     ``allow`` relies on; ``mandate`` is one that would have made the question unnecessary, where the user's words named
     the source; ``tool_digest`` is of what the manifest said of a tool that was asked about; ``standing`` names the
-    standing rule that answered, and what was asked, or the one that no longer does, and why.
+    standing rule that answered, and what was asked, or the one that no longer does, and why. ``redact`` names the
+    arguments that are declared as secret, where a call was refused before any argument was looked at.
     """
 
     verdict: Verdict
@@ -108,6 +111,7 @@ class Decision:
     mandate: Mandate | None = None
     tool_digest: str = ""
     standing: Mapping[str, str] = field(default_factory=dict)
+    redact: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """Return the published form: verdict, rule, reason, remedy, arguments, and the evidence behind them."""
@@ -128,4 +132,5 @@ class Decision:
             **({"mandate": self.mandate.to_json()} if self.mandate else {}),
             **({"tool_digest": self.tool_digest} if self.tool_digest else {}),
             **({"standing": dict(self.standing)} if self.standing else {}),
+            **({"redact": [*self.redact]} if self.redact else {}),
         }

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from checkvalve.approvals.card import leaves
+from checkvalve.approvals.argument_leaves import leaves
 from checkvalve.approvals.decision import ArgumentReport, Decision
 from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.hand import HAND, TYPED

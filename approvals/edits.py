@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast
 
 import sqlalchemy as sa
 
@@ -31,6 +31,7 @@ from checkvalve.approvals.remarks import Remark, read_talk
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.review_tables import plans as plan_rows
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.seen_edits import meant
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.undos import RULE as UNDO
@@ -62,6 +63,7 @@ def edit(
         EditRefusedError: the arguments cannot be a call, or a rule refuses the call that they make.
     """
     old = queue.get(proposal_id)
+    args = meant(queue.veiling.seen(old), cast("Mapping[str, JSON]", args))  # who edits was shown marks
     with queue.store.read() as connection:
         editor = _may_edit(connection, queue, old, reviewer, digest_prefix)
         call_id = _next_id(connection, old)

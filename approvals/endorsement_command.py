@@ -35,7 +35,8 @@ def endorsements_app(open_queue: Callable[[], Queue]) -> typer.Typer:
         """List the data that counts as accepted."""
         with opened(open_queue) as queue:
             now = queue.clock()
-            found = [item for item in queue.endorsed.list(thread=thread) if everything or item.holds(now)]
+            listed = queue.veiling.accepted(queue.endorsed.list(thread=thread))
+            found = [item for item in listed if everything or item.holds(now)]
             if as_json:
                 typer.echo(json.dumps([item.to_json(now) for item in found], indent=2))
             elif not found:
@@ -52,7 +53,8 @@ def endorsements_app(open_queue: Callable[[], Queue]) -> typer.Typer:
         with opened(open_queue) as queue:
             found = queue.endorsed.find(endorsement_id)
             reviewer = prove(context, queue, token, token_file)
-            _line(queue.revoke_endorsement(found.id, reviewer), queue.clock())
+            (ended,) = queue.veiling.accepted([queue.revoke_endorsement(found.id, reviewer)])
+            _line(ended, queue.clock())
 
     return app
 

@@ -101,7 +101,27 @@ class ArgumentSpec(Declared):
     fields: dict[str, ArgumentSpec] = Field(
         default_factory=dict, description="specs of the members of an object argument"
     )
+    redact: bool = Field(
+        default=False,
+        description="people are shown a mark instead of the value; of content only, a credential always is",
+    )
     evidence: str = Field("", description="why this role and kind are right")
+
+    @property
+    def is_secret(self) -> bool:
+        """Say whether people are not shown the value, or a member of it."""
+        members = any(member.is_secret for member in self.fields.values())
+        return self.redact or self.role is Role.CREDENTIAL or members
+
+    @model_validator(mode="after")
+    def _what_is_judged_is_shown(self) -> ArgumentSpec:
+        """Refuse to hide what somebody has to see to judge the call."""
+        if self.redact and self.role not in {Role.CONTENT, Role.CREDENTIAL}:
+            raise ValueError(
+                f"a `{self.role}` is what a person judges a call by; `redact` is for `role: content` "
+                "(keys and passwords in any argument are redacted without it)"
+            )
+        return self
 
 
 class ResultField(Declared):

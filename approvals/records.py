@@ -111,6 +111,11 @@ class Proposal:
         kind = Review if self.verdict_name == "review" else Deny
         return kind(self.rule, self.reason, self.remedy)
 
+    @property
+    def size(self) -> int:
+        """The bytes of the call that was decided on."""
+        return len(self.canonical)
+
     def args(self) -> dict[str, JSON]:
         """Return a fresh copy of the arguments, read from the stored bytes after hashing them again.
 
@@ -139,7 +144,7 @@ class Proposal:
             "tool": self.tool,
             "args": self.args(),
             "digest": self.digest,
-            "bytes": len(self.canonical),
+            "bytes": self.size,
             "verdict": self.verdict_name,
             "rule": self.rule,
             "reason": self.reason,

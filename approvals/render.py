@@ -2,8 +2,8 @@
 
 Guarantees: the result of :func:`neutralise` has no control, format, private, unassigned or surrogate character, no
 separator but the plain space, no default-ignorable character, no long run of combining marks; an escape in the
-result was always put there by this module, since the brackets it uses are escaped themselves. Nothing is cut
-silently: :func:`clip` keeps both ends and says how many bytes are between them.
+result was always put there by this module or by :mod:`veiled`, since the brackets they use are escaped themselves.
+Nothing is cut silently: :func:`clip` keeps both ends and says how many bytes are between them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import unicodedata
 from functools import lru_cache
 from typing import Final
+
+from checkvalve.approvals.veiled import CLOSE, OPEN, Veiled, part
 
 HEAD_BYTES: Final = 2_000
 """Bytes of a long value that are shown from its start: a page of text."""
@@ -23,11 +25,9 @@ MAX_COMBINING: Final = 4
 MAX_BREAKS: Final = 40
 """Lines a value may take; further line ends are shown by code point only, so that no value scrolls a card away."""
 
-_OPEN: Final = "\u27e8"
-_CLOSE: Final = "\u27e9"
 _CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_ALWAYS: Final = frozenset({_OPEN, _CLOSE, "\u2800"})  # our own brackets, and a blank that counts as a symbol
-_NEWLINE: Final = f"{_OPEN}U+000A{_CLOSE}"
+_ALWAYS: Final = frozenset({OPEN, CLOSE, "\u2800"})  # our own brackets, and a blank that counts as a symbol
+_NEWLINE: Final = f"{OPEN}U+000A{CLOSE}"
 
 _IGNORABLE: Final = (  # Default_Ignorable_Code_Point, Unicode 16: characters that fonts draw as nothing at all
     (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
@@ -48,20 +48,20 @@ def is_deceptive(character: str) -> bool:
 
 def code_point(character: str) -> str:
     """Return the visible form of one character."""
-    return f"{_OPEN}U+{ord(character):04X}{_CLOSE}"
+    return f"{OPEN}U+{ord(character):04X}{CLOSE}"
 
 
 def neutralise(text: str) -> str:
-    """Return ``text`` with everything deceptive replaced by its visible code point."""
+    """Return ``text`` with everything deceptive replaced by its visible code point; marks of ours stay."""
     shown: list[str] = []
-    combining = 0
+    combining, ours = 0, frozenset((OPEN, CLOSE)) if isinstance(text, Veiled) else frozenset[str]()
     for character in text:
         if character.isascii() and character.isprintable():
             combining = 0
             shown.append(character)
             continue
         combining = combining + 1 if unicodedata.category(character) in {"Mn", "Me"} else 0
-        escape = is_deceptive(character) or combining > MAX_COMBINING
+        escape = (is_deceptive(character) and character not in ours) or combining > MAX_COMBINING
         shown.append(code_point(character) if escape else character)
     return "".join(shown)
 
@@ -71,8 +71,8 @@ def clip(text: str, *, head: int = HEAD_BYTES, tail: int = TAIL_BYTES) -> tuple[
     data = text.encode("utf-8", "surrogatepass")
     if len(data) <= head + tail:
         return text, 0, ""
-    start = text[: _fitting(text, head)]
-    end = text[len(text) - _fitting(text[::-1], tail) :]
+    start = part(text, 0, _fitting(text, head))
+    end = part(text, len(text) - _fitting(text[::-1], tail), len(text))
     left_out = len(data) - len(start.encode("utf-8", "surrogatepass")) - len(end.encode("utf-8", "surrogatepass"))
     return start, left_out, end
 
@@ -87,19 +87,24 @@ def _fitting(text: str, limit: int) -> int:
     return min(len(text), limit)
 
 
+def size_of(text: str) -> int:
+    """Return the bytes of a value in UTF-8: of a veiled one those that it has without its veil."""
+    return text.size if isinstance(text, Veiled) else len(text.encode("utf-8", "surrogatepass"))
+
+
 def block(text: str, *, full: bool = False) -> str:
     """Return ``text`` for a card: neutralised, both ends of long text, and line ends that also break the line."""
     start, left_out, end = (text, 0, "") if full else clip(text)
     shown = _broken(neutralise(start))
     if not left_out:
         return shown
-    return f"{shown}\n{_OPEN}{left_out:,} bytes not shown here; --full shows them{_CLOSE}\n{_broken(neutralise(end))}"
+    return f"{shown}\n{OPEN}{left_out:,} bytes not shown here; --full shows them{CLOSE}\n{_broken(neutralise(end))}"
 
 
 def short(text: str, *, limit: int = MAX_SHORT) -> str:
     """Return a name for one line of a log: neutralised, and cut with a count of what is missing."""
     start, left_out, _ = clip(text, head=limit, tail=0)
-    return neutralise(start) + (f"{_OPEN}{left_out:,} bytes more{_CLOSE}" if left_out else "")
+    return neutralise(start) + (f"{OPEN}{left_out:,} bytes more{CLOSE}" if left_out else "")
 
 
 def _broken(shown: str) -> str:
@@ -117,6 +122,8 @@ def _broken(shown: str) -> str:
 
 def warnings(text: str) -> list[str]:
     """Return what a reader should know of a value that may not be what it looks like."""
+    if isinstance(text, Veiled):
+        return [*text.warned]
     found = []
     if any(is_deceptive(character) and character not in "\n\t" for character in text):
         found.append("hidden or control characters")

@@ -2,8 +2,8 @@
 
 1. A ``viewer`` sees calls. 2. A ``responder`` also says no, asks back, answers, and says how an unknown outcome ended:
 nothing runs because of it. 3. An ``approver`` also says yes. 4. An ``auditor`` sees the audit log, and counts where a
-review rule asks for one. 5. A ``breaker`` may break the glass where a review rule lets him. 6. An ``administrator``
-says who has which role.
+review rule asks for one. 5. A ``breaker`` may break the glass where a review rule lets him. 6. A ``revealer`` may look
+at what a card does not show, and each look is recorded. 7. An ``administrator`` says who has which role.
 
 Guarantees: who was added before there were roles has all but ``breaker``; what a row says is compared with the log
 before it is relied on, so a role that was written into the database by hand is worth nothing. A scope limits what one
@@ -42,6 +42,7 @@ class Role(enum.StrEnum):
     APPROVER = "approver"
     AUDITOR = "auditor"
     BREAKER = "breaker"
+    REVEALER = "revealer"
     ADMINISTRATOR = "administrator"
 
 

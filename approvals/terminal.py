@@ -16,12 +16,12 @@ from rich.text import Text
 from checkvalve.approvals import attention
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import ApprovalError, CredentialError, QueueError
-from checkvalve.approvals.lists import queue_table
+from checkvalve.approvals.lists import asked_about, queue_table
 from checkvalve.approvals.pages_data import tier
 from checkvalve.approvals.queue import Queue
-from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.seen import Seen
 from checkvalve.approvals.so_far import SoFar
 
 TOKEN_VARIABLE: Final = "CHECKVALVE_REVIEWER_TOKEN"  # noqa: S105  # the name, not a token
@@ -118,13 +118,15 @@ def need_reviewer(queue: Queue) -> None:
 
 
 def print_all(
-    found: list[Proposal], now: int, *, as_json: bool, empty: str, verdicts: bool = False, said: SoFar | None = None
+    found: list[Seen], now: int, *, as_json: bool, empty: str, verdicts: bool = False, said: SoFar | None = None
 ) -> None:
     """Print proposals as a table, as JSON, or say that there are none."""
     if as_json:
         typer.echo(json.dumps([{**row.to_json(), "tier": tier(row).value} for row in found], indent=2))
     elif found:
         console().print(queue_table(found, now, verdicts=verdicts, said=said))
+        if (about := asked_about(found)) is not None:
+            console().print(about)
     else:
         console().print(Text(neutralise(empty)), soft_wrap=True)
 
@@ -133,7 +135,7 @@ def say_paused(queue: Queue, *, as_json: bool) -> None:
     """Say which tasks were paused because they asked too much; beside JSON that goes to standard error."""
     for item in queue.paused():
         since = to_the_second(item.paused_at or 0)
-        said = f"task {item.thread} is paused since {since}: it asked too many questions, and only reads now"
+        said = f"task {item.thread} is paused since {since}: {item.why}, and only reads now"
         console(stderr=as_json).print(Text(neutralise(said), style="bold red"), soft_wrap=True)
         look = f"checkvalve approvals list --all --thread {item.thread}"
         after = f"    look at what it did: {look}\n    then let it go on: checkvalve approvals resume {item.thread}"

@@ -21,8 +21,11 @@ from checkvalve.gateway import (
     http_glass,
     http_interrupts,
     http_mandates,
+    http_reveal,
+    http_rules,
     http_standing,
     http_talk,
+    http_teams,
     http_undos,
 )
 from checkvalve.gateway.app import Gateway
@@ -33,6 +36,7 @@ from checkvalve.gateway.http_tokens import ApiTokens
 from checkvalve.gateway.ladder_keeper import LadderKeeper
 from checkvalve.gateway.notifier import notifier_of
 from checkvalve.gateway.run_log import OVER, RunLog
+from checkvalve.gateway.teams_answers import TeamsAnswers
 from checkvalve.gateway.undo_point import UndoPoint, UndoWorker
 from checkvalve.gateway.worker import Worker
 from checkvalve.graphs.runs import Pipeline
@@ -81,6 +85,7 @@ def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastA
     )
     app.state.server = RunServer(gateway, pipeline, log, worker)
     app.state.tokens = tokens
+    app.state.teams = TeamsAnswers([] if notifier is None else notifier.channels.teams, gateway.queue)
     app.include_router(router)
     app.include_router(http_mandates.router)
     app.include_router(http_approvals.router)
@@ -88,8 +93,11 @@ def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastA
     app.include_router(http_delegations.router)
     app.include_router(http_glass.router)
     app.include_router(http_interrupts.router)
+    app.include_router(http_rules.router)
     app.include_router(http_standing.router)
     app.include_router(http_undos.router)
+    app.include_router(http_reveal.router)
+    app.include_router(http_teams.router)
     add_handlers(app)
     app.add_middleware(Bounds)
     return app

@@ -1,25 +1,26 @@
 """What the HTTP API says of a call. Values are content: whoever shows them shows them as text and nothing else.
 
-Guarantees: ``shown`` is neutralised and says what it leaves out; ``args`` are the exact arguments, for programs.
+Guarantees: ``shown`` is neutralised and says what it leaves out; ``args`` are the arguments, for programs. In both, what
+a rule redacts is a mark, and ``redacted`` lists where; the exact ones take the right to reveal, and are recorded.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from checkvalve.approvals.card import leaves
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.counting import Standing
 from checkvalve.approvals.edits import edited
 from checkvalve.approvals.notices import Notice
+from checkvalve.approvals.previews import Preview
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.remarks import Remark
-from checkvalve.approvals.render import block, warnings
+from checkvalve.approvals.render import block, size_of, warnings
 from checkvalve.approvals.risk import tier_of
+from checkvalve.approvals.seen import Part, Seen, marks_of
 from checkvalve.filters.strictjson import JSON
 
 _MAX_TEXT = 2_000
@@ -90,7 +91,8 @@ class Card(Line):
     mode: str
     verdict: str
     remedy: str
-    args: dict[str, Any] = Field(description="the exact arguments that will run")
+    args: dict[str, Any] = Field(description="the arguments that will run, with a mark for what is redacted")
+    redacted: list[dict[str, Any]] = Field(description="where a mark stands: path and marks; empty where all is exact")
     shown: list[ShownValue]
     endorsable: list[dict[str, str]] = Field(description="what a yes would also accept, for the rest of the task")
     execute_by: str | None
@@ -102,6 +104,9 @@ class Card(Line):
     edit_of: str | None = Field(description="the call of which this one is an edit")
     edited_to: str | None = Field(description="the call that a person made of this one")
     changes: list[dict[str, Any]] = Field(description="what the edit changed: path, kind, before, after")
+    preview: dict[str, Any] | None = Field(
+        None, description="what the call would do, as its tool said: untrusted text, when it was made, or why not"
+    )
     plan: dict[str, Any] | None = Field(None, description="how it is to be answered: quorum, times, channels")
     votes: list[dict[str, Any]] = Field([], description="who said what so far; one person has one voice")
     missing: list[dict[str, int]] = Field([], description="what each alternative still needs, by role; nearest first")
@@ -166,11 +171,12 @@ def line(row: Proposal) -> dict[str, Any]:
 
 
 def card(
-    row: Proposal,
+    row: Seen,
     *,
     talk: Sequence[Remark] = (),
-    lineage: tuple[Proposal | None, Proposal | None] = (None, None),
+    lineage: tuple[Seen | None, Seen | None] = (None, None),
     standing: Standing | None = None,
+    preview: Preview | None = None,
 ) -> Card:
     """Return everything of a call; ``lineage`` is what it is an edit of, and what it was edited to.
 
@@ -178,6 +184,8 @@ def card(
         StoreCorruptError: the stored bytes are not what was decided.
     """
     before, after = lineage
+    standing = None if standing is None else row.said(standing)
+    said = [(item, block(row.veil.text(item.text))) for item in talk]
     return Card(
         **line(row),
         version=row.version,
@@ -185,22 +193,24 @@ def card(
         verdict=row.verdict_name,
         remedy=row.remedy,
         args=row.args(),
-        shown=[_shown(path, value, _report(row, path)) for path, value in leaves(row.args())],
+        redacted=[*marks_of(row)],  # type: ignore[list-item]  # each is an object
+        shown=[_shown(item, _report(row, item.at)) for item in row.parts()],
         endorsable=[dict(item) for item in row.endorsable],
         execute_by=None if row.execute_by is None else rfc3339(row.execute_by),
         decided_by=row.decided_by,
         code=row.code,
         note=row.note,
         self_approved=row.self_approved,
-        talk=[Said(kind=item.kind, by=block(item.by), text=block(item.text), at=rfc3339(item.at)) for item in talk],
+        talk=[Said(kind=item.kind, by=block(item.by), text=text, at=rfc3339(item.at)) for item, text in said],
         edit_of=None if before is None else before.id,
         edited_to=None if after is None else after.id,
         changes=_changes(row, before, after),
+        preview=None if preview is None else preview.to_json(),
         **(standing.to_json() if standing else {}),  # type: ignore[arg-type]  # the names are those of the fields
     )
 
 
-def _changes(row: Proposal, before: Proposal | None, after: Proposal | None) -> list[dict[str, Any]]:
+def _changes(row: Seen, before: Seen | None, after: Seen | None) -> list[dict[str, Any]]:
     """Return what an edit changed: the one that made this call, else the one that was made of it."""
     if before is not None:
         return [item.to_json() for item in edited(before, row)]
@@ -222,14 +232,13 @@ def _report(row: Proposal, path: str) -> dict[str, JSON]:
     return next((item for item in reports if item.get("path") == path), {})
 
 
-def _shown(path: str, value: JSON, report: dict[str, JSON]) -> ShownValue:
-    text = value if isinstance(value, str) else json.dumps(value)
-    origins = report.get("origins")
+def _shown(item: Part, report: dict[str, JSON]) -> ShownValue:
+    text, origins = item.text, report.get("origins")
     return ShownValue(
-        path=block(path),
+        path=block(item.path),
         role=str(report.get("role") or "not declared"),
         text=block(text),
-        size=len(text.encode("utf-8", "surrogatepass")),
+        size=size_of(text),
         warnings=warnings(text),
         origins=[item for item in origins if isinstance(item, dict)] if isinstance(origins, list) else [],
     )

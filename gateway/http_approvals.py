@@ -25,11 +25,13 @@ from checkvalve.approvals.editing import EDITED
 from checkvalve.approvals.edits import current, edit, lineage
 from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.inert import inert
+from checkvalve.approvals.previews import seen_preview
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.remarks import read_talk
 from checkvalve.approvals.reproposals import RESPONDED
 from checkvalve.approvals.responding import respond
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.seen import Seen, seen
 from checkvalve.approvals.selection import MAX_PAGE, mark, page
 from checkvalve.approvals.snoozes import put_off_by
 from checkvalve.filters.strictjson import JSON
@@ -119,7 +121,7 @@ async def watch(
 
 @router.get("/approvals/{name}", responses=LOOKING)
 async def show(name: Name, server: Server, caller: Calling, response: Response, wait: Wait = 0) -> Card:
-    """Show one call with its exact arguments. With ``wait``, answer when it is no longer pending."""
+    """Show one call, with a mark for what is redacted in its arguments. With ``wait``, answer when it is no longer pending."""
     row = await until(
         server, lambda: own_call(server, caller, name), lambda found: found.state is not State.PENDING, wait=wait
     )
@@ -206,9 +208,12 @@ def _made(answer: str, by: str, kind: str, body: Mapping[str, Any]) -> bool:
 def full_card(server: RunServer, row: Proposal) -> Card:
     """Return everything of a call, with what was said about it and what was edited."""
     queue = server.gateway.queue
+    shown = row if isinstance(row, Seen) else queue.veiling.seen(row)  # else somebody reveals it now
     asked = row.verdict_name == "review" and row.mode == "enforce"
     standing = queue.standing(row.id) if asked else None
-    return card(row, talk=read_talk(queue, row), lineage=lineage(queue, row), standing=standing)
+    before, after = (None if item is None else seen(item, shown.veil) for item in lineage(queue, shown.exact))
+    talk, preview = read_talk(queue, shown.exact), seen_preview(queue, shown)
+    return card(shown, talk=talk, lineage=(before, after), standing=standing, preview=preview)
 
 
 def _decided(server: RunServer, reviewer: Reviewer, name: str, digest: str, body: Answer, *, foreign: bool) -> Proposal:
@@ -219,7 +224,7 @@ def _decided(server: RunServer, reviewer: Reviewer, name: str, digest: str, body
             name, reviewer, digest, endorse=body.endorse, note=body.message, channel="rest", step_up=proof
         )
     if body.type == "edit":
-        args = _edited(queue.get(name), body, foreign=foreign)
+        args = _edited(queue.veiling.seen(queue.get(name)), body, foreign=foreign)
         return edit(queue, name, reviewer, digest, args, deciding(server.gateway.services))
     require_digest(queue.get(name), digest)
     if body.type == "respond":
@@ -227,7 +232,7 @@ def _decided(server: RunServer, reviewer: Reviewer, name: str, digest: str, body
     return queue.reject(name, reviewer, body.code, body.message, channel="rest")
 
 
-def _edited(row: Proposal, body: Answer, *, foreign: bool) -> dict[str, Any]:
+def _edited(row: Seen, body: Answer, *, foreign: bool) -> dict[str, Any]:
     """Return the arguments of an edit; it is of the same tool, under the name that the call was shown with."""
     action = body.edited_action
     if action is None:

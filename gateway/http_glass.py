@@ -63,7 +63,7 @@ def break_(
     except ApprovalError as error:
         raise refused(error) from error
     response.headers["ETag"] = f'"{row.digest}"'
-    return card(row)
+    return card(server.gateway.queue.veiling.seen(row))
 
 
 @router.get("/afterlooks", responses=PROBLEMS)

@@ -10,7 +10,7 @@ Names of the payload: ``langchain.agents.middleware.human_in_the_loop`` of LangC
 ``ActionRequest``, ``ReviewConfig``, ``HITLResponse``).
 
 Guarantees: names and values are inert text, since UIs of this family show them as Markdown with raw HTML; nothing is
-left out without saying so; the exact bytes are in ``GET /approvals/{id}``.
+left out without saying so; what a rule redacts is a mark, and comes back as the secret where an edit leaves it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.inert import inert
+from checkvalve.approvals.previews import Preview, seen_preview
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.remarks import answer, read_talk, unanswered
 from checkvalve.approvals.risk import tier_of
+from checkvalve.approvals.seen import Seen
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.heard import answer_in
 from checkvalve.gateway.http_access import PROBLEMS, Looker, Runner, Server, Thread
@@ -96,7 +98,8 @@ def interrupts(thread: Thread, server: Server, client: Looker) -> list[Interrupt
     """List the calls of a run that wait for a person, as LangChain's middleware would name them."""
     server.own(thread, client)
     rows = server.gateway.queue.list([State.PENDING], thread=thread)
-    return [interrupt_of(row) for row in rows]
+    queue = server.gateway.queue
+    return [interrupt_of(row, seen_preview(queue, row)) for row in queue.veiling.all(rows)]
 
 
 @router.post("/threads/{thread}/resume", status_code=202, responses=PROBLEMS)
@@ -124,15 +127,15 @@ def _heard(server: RunServer, client: Client, rows: list[Proposal], body: dict[s
     return found
 
 
-def interrupt_of(row: Proposal) -> Interrupt:
-    """Return one call as an interrupt.
+def interrupt_of(row: Seen, preview: Preview | None = None) -> Interrupt:
+    """Return one call as an interrupt, with what it would do, where its tool said so.
 
     Raises:
         StoreCorruptError: the stored bytes are not what was decided.
     """
     name = inert(f"{row.server}/{row.tool}" if row.server else row.tool)
     args = {inert(key): _inert(value, 0) for key, value in row.args().items()}
-    action = ActionRequest(name=name, args=args, description=_description(row))
+    action = ActionRequest(name=name, args=args, description=_description(row, preview))
     value = HITLRequest(action_requests=[action], review_configs=[ReviewConfig(action_name=name)])
     return Interrupt(id=row.id, value=value, digest=row.digest, decide_at=f"/approvals/{row.id}/decision")
 
@@ -149,7 +152,7 @@ def _inert(value: JSON, depth: int) -> JSON:
     return value
 
 
-def _description(row: Proposal) -> str:
+def _description(row: Proposal, preview: Preview | None) -> str:
     """Say why somebody is asked: frame texts of ours, and names from the record as inert text."""
     tier = tier_of(str(row.decision.get("action") or ""), row.rule)
     lines = [f"Risk {tier.value}. Asked because of the rule {inert(row.rule)}."]
@@ -160,9 +163,18 @@ def _description(row: Proposal) -> str:
             found = [item for item in origins if isinstance(item, dict)] if isinstance(origins, list) else []
             where = ", ".join(f"{inert(str(item.get('trust')))} {inert(str(item.get('source')))}" for item in found)
             lines.append(f"{inert(str(report.get('path')))} comes from {where or 'nowhere'}.")
+    if preview is not None:
+        lines.append(_previewed(preview))
     lines.append(f"Decide before {to_the_second(row.decide_by).replace(':', '')}. Digest {row.digest[7:19]}.")
     lines.append("An answer here wakes the run and decides nothing.")
     return " ".join(lines)
+
+
+def _previewed(preview: Preview) -> str:
+    """Say what the call would do: untrusted words of its tool, as inert text."""
+    if preview.why:
+        return f"{preview.reason.capitalize()}."
+    return f"What it would do, {preview.heading}: \u201c{inert(preview.whole(), limit=MAX_VALUE)}\u201d."
 
 
 __all__ = ["ALLOWED", "HITLRequest", "Interrupt", "interrupt_of", "router"]

@@ -17,7 +17,7 @@ from checkvalve.gateway.http_approvals import DECIDING, LOOKING, Name, own_call,
 from checkvalve.gateway.http_callers import Calling
 from checkvalve.gateway.http_runs import RunServer
 from checkvalve.gateway.undo_point import UndoPoint
-from checkvalve.gateway.undo_views import to_json
+from checkvalve.gateway.undo_views import to_json, under
 from checkvalve.graphs.undoing import Undoing
 
 View: TypeAlias = dict[str, Any]
@@ -34,7 +34,7 @@ def show(name: Name, server: Server, caller: Calling, response: Response) -> Vie
     row = own_call(server, caller, name)
     response.headers["Cache-Control"] = "no-store"
     try:
-        return to_json(_point(server).standing(row.id))
+        return to_json(under(_point(server).standing(row.id), server.gateway.queue.veiling.veil(row.thread)))
     except ApprovalError as error:
         raise refused(error) from error
 
@@ -49,7 +49,7 @@ def ask(name: Name, server: Server, caller: Calling, response: Response) -> Card
         raise refused(error) from error
     response.headers["Location"] = f"/approvals/{asked.id}"
     response.headers["ETag"] = f'"{asked.digest}"'
-    return card(asked)
+    return card(server.gateway.queue.veiling.seen(asked))
 
 
 __all__ = ["router"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -20,15 +21,17 @@ from checkvalve.approvals.clock import micros
 from checkvalve.approvals.notices import Notice
 from checkvalve.approvals.outbox import Delivery, Outbox
 from checkvalve.approvals.queue import Queue
-from checkvalve.gateway.channel_file import Channels, Mail, Slack, Webhook, load_channels, secrets_of, url_of
+from checkvalve.gateway.channel_file import Channels, Mail, Slack, Teams, Webhook, load_channels
 from checkvalve.gateway.channel_messages import mail_of, slack_body, webhook_body
+from checkvalve.gateway.channel_secrets import secrets_of, token_of, url_of
 from checkvalve.gateway.errors import ChannelError
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.mail_send import send_mail
 from checkvalve.gateway.safe_post import Answered, post
+from checkvalve.gateway.teams_card import teams_body
 from checkvalve.gateway.webhook_signature import headers
 
-AnyChannel: TypeAlias = Webhook | Slack | Mail
+AnyChannel: TypeAlias = Webhook | Slack | Teams | Mail
 
 EVERY: Final = 1.0
 """Seconds between looks at the log."""
@@ -55,7 +58,7 @@ class Notifier:
 
     def __init__(self, channels: Channels, queue: Queue, origin: str = "") -> None:
         """``origin`` is where people reach the review pages; without it messages name the command instead."""
-        self._channels = channels
+        self.channels = channels
         self._origin = origin
         self._queue = queue
         self._outbox = Outbox(queue.store, queue.clock)
@@ -112,17 +115,22 @@ class Notifier:
         Raises:
             ChannelError: a secret of the channel cannot be used now.
         """
+        if notice.proposal is not None:
+            notice = replace(notice, proposal=self._queue.veiling.seen(notice.proposal))
         if isinstance(channel, Mail):
             return send_mail(channel, mail_of(notice, channel, self._origin))
         if isinstance(channel, Slack):
             return self._post(url_of(channel), slack_body(notice, channel, self._origin), {}, channel.ca_file)
+        if isinstance(channel, Teams):
+            token = b"" if channel.token_file is None else token_of(channel)
+            return self._post(url_of(channel), teams_body(notice, channel, self._origin, token), {}, channel.ca_file)
         body = webhook_body(notice, channel, self._origin)
         signed = headers(notice.id, int(time.time()), body, secrets_of(channel))
         return self._post(channel.url, body, signed, channel.ca_file)
 
     def _post(self, url: str, body: bytes, more: dict[str, str], ca_file: Path | None) -> Answered:
         told = {"Content-Type": "application/json", **more}
-        return post(url, body, told, private_hosts=self._channels.private_hosts, ca_file=ca_file)
+        return post(url, body, told, private_hosts=self.channels.private_hosts, ca_file=ca_file)
 
     def _watch(self, channel: AnyChannel) -> None:
         while not self._stop.is_set():

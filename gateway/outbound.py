@@ -41,7 +41,7 @@ def outbound_rules(settings: Settings) -> OutboundRules:
         find_pii("0", kinds)  # builds the recognisers now, so that no text's deadline pays for it
     return OutboundRules(
         links=LinkRules(HostRules.of(*hosts), source="defang" if settings.outbound_links == "named" else "keep"),
-        registered=_registered(settings),
+        registered=registered_values(settings),
         pii=kinds,
     )
 
@@ -66,7 +66,12 @@ def _list(text: str) -> list[str]:
     return [part for piece in text.split(",") if (part := piece.strip())]
 
 
-def _registered(settings: Settings) -> Registered:
+def registered_values(settings: Settings) -> Registered:
+    """Return the values that never leave, and that no card shows.
+
+    Raises:
+        SettingsError: the file of values cannot be used.
+    """
     values = [] if settings.outbound_values is None else list(_values(settings.outbound_values))
     passwords = [make_url(url).password for url in (settings.database_url, settings.checkpoint_url) if url]
     return Registered([*values, *((REGISTERED, one) for one in passwords if one and _is_long(one))])

@@ -64,7 +64,7 @@ def _add_looking(app: typer.Typer, loaded: Callable[[], LoadedSettings], open_qu
         """Show what would undo an effect, where each value is from, and whether the state has changed since."""
         with _gateway(loaded) as gateway:
             found = _undoing(gateway).standing(gateway.queue.find(proposal_id).id)
-            _print(found, as_json=as_json)
+            _print(_shown(gateway, found), as_json=as_json)
 
 
 def _add_doing(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
@@ -84,7 +84,7 @@ def _add_doing(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
             reviewer = prove(context, gateway.queue, token, token_file)
             undoing = _undoing(gateway)
             asked = undoing.ask_as(proposal.id, reviewer, _loaded_tools(gateway, tools, needed=False))
-            _print(undoing.standing(asked.id), as_json=as_json)
+            _print(_shown(gateway, undoing.standing(asked.id)), as_json=as_json)
             if asked.state is State.DENIED:
                 stop(f"refused by rule {asked.rule}: {asked.remedy}", REFUSED)
             if not as_json:
@@ -116,6 +116,12 @@ def _add_doing(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
             console().print("no undoing was approved and waits to be run")
         if any(out.state not in undos.DONE for _, out in ended):
             raise typer.Exit(REFUSED)
+
+
+def _shown(gateway: Gateway, found: Standing) -> Standing:
+    from checkvalve.gateway import undo_views as views  # noqa: PLC0415  # the same
+
+    return views.under(found, gateway.queue.veiling.veil(found.proposal.thread))
 
 
 @contextmanager

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from checkvalve.approvals.clock import rfc3339, to_the_second
 from checkvalve.approvals.records import State
+from checkvalve.approvals.redaction import Veil
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.undo_standing import Standing
 
@@ -16,6 +18,17 @@ _FROM = {
     "before": "from {} of the record that was read before it",
     "value": "a constant of the manifest",
 }
+
+
+def under(found: Standing, veil: Veil) -> Standing:
+    """Return an undoing as it is shown: what the effect's task keeps secret is a mark."""
+    call, beneath = found.call, veil.beneath_json
+    args = {} if call is None else {name: beneath(name, value) for name, value in call.args.items()}
+    shown = replace(found, call=None if call is None else replace(call, args=args))
+    if not found.looked:
+        return shown
+    left, present = (beneath("", state) for state in (found.left, found.present))  # type: ignore[arg-type]  # JSON
+    return replace(shown, left=left, present=present)
 
 
 def origin(where: dict[str, JSON]) -> str:
@@ -96,4 +109,4 @@ def as_text(value: JSON) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-__all__ = ["arguments", "as_text", "compared", "lines", "origin", "state_of", "to_json"]
+__all__ = ["arguments", "as_text", "compared", "lines", "origin", "state_of", "to_json", "under"]

@@ -1,7 +1,8 @@
 """The card of one call, as values for a template: the stored review record in the order in which a person needs it.
 
 Guarantees: rendered from the record and never decided anew; every argument of the call is on it; content is in
-:class:`Shown` and nowhere else, so what a source wrote cannot leave its place.
+:class:`Shown` and nowhere else, so what a source wrote cannot leave its place; a call comes as :class:`Seen`, and its
+veil is over everything around it.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from checkvalve.approvals.argument_leaves import leaves
 from checkvalve.approvals.audit import Event
-from checkvalve.approvals.card import digest_hex, leaves, named
-from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.card import digest_hex, named
 from checkvalve.approvals.content import HistoryItem
 from checkvalve.approvals.errors import MandateError
 from checkvalve.approvals.mandates import Mandate
@@ -20,6 +21,10 @@ from checkvalve.approvals.moves import OBSERVE
 from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.pages_data import effect_of, tier
 from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.redaction import Veil
+from checkvalve.approvals.render import warnings
+from checkvalve.approvals.seen import Seen, as_text
+from checkvalve.approvals.veiled import Hidden, veiled
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import web_origins
 from checkvalve.gateway.web_diff import Change, changes
@@ -32,14 +37,14 @@ MAX_SAID: Final = 2
 
 
 def view(  # each is a part of the record
-    proposal: Proposal,
+    proposal: Seen,
     *,
     items: Sequence[HistoryItem] = (),
     outcome: Outcome | None = None,
     events: Sequence[Event] = (),
     unpack: Callable[[JSON], str] = str,
-    before: Proposal | None = None,
-    usual: Proposal | None = None,
+    before: Seen | None = None,
+    usual: Seen | None = None,
 ) -> CardView:
     """Return the card of a stored call.
 
@@ -55,8 +60,8 @@ def view(  # each is a part of the record
     Raises:
         StoreCorruptError: the stored bytes are not what was decided.
     """
-    held = web_origins.stored(items)
-    args = texts(proposal)
+    veil = proposal.veil
+    held = web_origins.stored(items, veil)
     return CardView(
         id=proposal.id,
         state=proposal.state,
@@ -70,14 +75,14 @@ def view(  # each is a part of the record
         requester=line(proposal.requester),
         thread=line(proposal.thread),
         thread_name=proposal.thread,
-        arguments=tuple(_argument(path, text, proposal, held) for path, text in args.items()),
+        arguments=tuple(_argument(path, value, proposal, held) for path, value in leaves(proposal.exact.args())),
         offers=tuple(_offer(offer, held) for offer in proposal.endorsable),
-        mandate=_mandate(proposal.decision.get("mandate")),
-        said=said(items),
-        agent=_agent(items),
+        mandate=_mandate(proposal.decision.get("mandate"), veil),
+        said=said(items, veil),
+        agent=_agent(items, veil),
         facts=tuple(name for name, value in _facts(proposal).items() if value is False and name.endswith("_ok")),
         digest=digest_hex(proposal),
-        size=len(proposal.canonical),
+        size=proposal.size,
         created_at=proposal.created_at,
         decide_by=proposal.decide_by,
         execute_by=proposal.execute_by,
@@ -85,36 +90,33 @@ def view(  # each is a part of the record
         decided_by=line(proposal.decided_by),
         code=line(proposal.code),
         note=line(proposal.note, limit=2_000),
-        result=_result(outcome, unpack),
+        result=_result(outcome, unpack, veil),
         events=tuple(_event(event) for event in events),
         observed=proposal.mode == OBSERVE,
         self_approved=proposal.self_approved,
         reversible=_facts(proposal).get("reversible") is True,
-        before=_compared(before, args),
-        usual=_compared(usual, args),
+        before=_compared(before, proposal),
+        usual=_compared(usual, proposal),
     )
 
 
-def texts(proposal: Proposal) -> dict[str, str]:
-    """Return every argument of a call as text, by its path."""
-    return {
-        path: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for path, value in leaves(proposal.args())
-    }
+def texts(proposal: Seen) -> dict[str, str]:
+    """Return every argument of a call as the text that is shown of it, by its path."""
+    return {item.path: item.text for item in proposal.parts()}
 
 
-def said(items: Sequence[HistoryItem]) -> tuple[Shown, ...]:
+def said(items: Sequence[HistoryItem], veil: Veil) -> tuple[Shown, ...]:
     """Return the user's first and latest words, as the host declared them."""
     words = [str(item.value.get("text")) for item in items if _is_users(item) and isinstance(item.value, dict)]
     chosen = words if len(words) <= MAX_SAID else [words[0], words[-1]]
-    return tuple(shown(text) for text in chosen)
+    return tuple(shown(veil.text(text)) for text in chosen)
 
 
 def _is_users(item: HistoryItem) -> bool:
     return item.kind == "words" and isinstance(item.value, dict) and item.value.get("authority") == "USER"
 
 
-def _agent(items: Sequence[HistoryItem]) -> Shown | None:
+def _agent(items: Sequence[HistoryItem], veil: Veil) -> Shown | None:
     """Return the last thing that the agent itself wrote before now, which nobody has verified."""
     wrote = (
         str(item.value["text"])
@@ -122,23 +124,37 @@ def _agent(items: Sequence[HistoryItem]) -> Shown | None:
         if item.kind == "model" and isinstance(item.value, dict) and item.value.get("text")
     )
     text = next(wrote, "")
-    return shown(text) if text else None
+    return shown(veil.text(text)) if text else None
 
 
-def _argument(path: str, text: str, proposal: Proposal, held: Stored) -> ArgumentView:
-    report = _report(proposal, path)
-    found, more = web_origins.origins(report, held)
+def _argument(path: str, value: JSON, proposal: Seen, held: Stored) -> ArgumentView:
+    report, text, hidden = _report(proposal, path), as_text(value), proposal.hidden(path, value)
+    whole = any((one.start, one.end) == (0, len(text)) for one in hidden)
+    found, more = web_origins.origins(report, held, whole=whole)
     places, rest = web_origins.marks(text, report, held)
     return ArgumentView(
-        path=line(path),
+        path=line(proposal.veil.text(path)),
         role=str(report.get("role") or ""),
         kind=str(report.get("kind") or ""),
-        value=shown(text, places, rest=rest),
+        value=_value(text, hidden, places, rest),
+        redacted=bool(hidden),
         origins=tuple(found),
         more=more,
         sufficient=report.get("sufficient") is True,
         covered_by=str(report.get("covered_by") or ""),
     )
+
+
+def _value(text: str, hidden: Sequence[Hidden], places: Sequence[tuple[int, int, str]], rest: str) -> Shown:
+    """Return a value with marks for where its parts came from, and without what is not shown of it."""
+    if not hidden:
+        return shown(text, places, rest=rest)
+    left, where = veiled(text, hidden, warnings(text))
+    moved: list[tuple[int, int, str]] = []
+    for first, last, trust in places:
+        start, end = max(where.start(first), moved[-1][1] if moved else 0), where.end(last)
+        moved += [(start, end, trust)] if start < end else []
+    return shown(left, moved, rest=rest)
 
 
 def _report(proposal: Proposal, path: str) -> dict[str, Any]:
@@ -160,31 +176,31 @@ def _offer(offer: dict[str, str], held: Stored) -> OfferView:
     )
 
 
-def _mandate(body: object) -> Shown | None:
+def _mandate(body: object, veil: Veil) -> Shown | None:
     if body is None:
         return None
     try:
-        return line(Mandate.from_json(body).in_words(), limit=2_000)
+        return line(veil.text(Mandate.from_json(body).in_words()), limit=2_000)
     except MandateError:
         return None
 
 
-def _result(outcome: Outcome | None, unpack: Callable[[JSON], str]) -> Shown | None:
+def _result(outcome: Outcome | None, unpack: Callable[[JSON], str], veil: Veil) -> Shown | None:
     if outcome is None or (outcome.result is None and outcome.error is None):
         return None
     text = unpack(outcome.result) if outcome.error is None else json.dumps(outcome.error, ensure_ascii=False)
-    return shown(text, rest="untrusted")
+    return shown(veil.text(text), rest="untrusted")
 
 
 def _event(event: Event) -> EventView:
     body = json.loads(event.body)
     by = body.get("by") or body.get("issued_by") or ""
     code = line(body.get("code") or body.get("reason") or "", limit=80)
-    return EventView(event.seq, to_the_second(event.at), event.kind, line(by, limit=120), code)
+    return EventView(event.seq, event.at, event.kind, line(by, limit=120), code)
 
 
-def _compared(other: Proposal | None, args: dict[str, str]) -> tuple[str, tuple[Change, ...]] | None:
-    return None if other is None else (other.id, tuple(changes(texts(other), args)))
+def _compared(other: Seen | None, now: Seen) -> tuple[str, tuple[Change, ...]] | None:
+    return None if other is None else (other.id, tuple(changes(texts(other), texts(now))))
 
 
 def _facts(proposal: Proposal) -> dict[str, JSON]:

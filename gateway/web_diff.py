@@ -12,11 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from checkvalve.approvals.veiled import CLOSE, OPEN, Veiled, as_veiled, joined, part
 from checkvalve.gateway.web_text import Piece, Shown, line, shown
 
+_OURS: Final = frozenset({"escape", "redacted"})
 MAX_WORDS: Final = 2_000
 """Words of one side that are compared word by word: comparing more takes longer than reading."""
-_WORDS: Final = re.compile(r"\s+|\w+|[^\w\s]+")
+_WORDS: Final = re.compile(rf"{OPEN}[^{CLOSE}]*{CLOSE}|\s+|\w+|[^\w\s{OPEN}]+|{OPEN}")  # a mark is one word
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +48,17 @@ def _change(path: str, before: str | None, after: str | None) -> Change:
 
 
 def _words(before: str, after: str) -> tuple[Piece, ...]:
-    old, new = _WORDS.findall(before), _WORDS.findall(after)
+    both = [as_veiled(before), as_veiled(after)] if Veiled in (type(before), type(after)) else [before, after]
+    old, new = ([part(text, *found.span()) for found in _WORDS.finditer(text)] for text in both)
     if max(len(old), len(new)) > MAX_WORDS:
         return ()
     found: list[Piece] = []
     for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":
-            found += shown("".join(old[a:b])).start
+            found += shown(joined(old[a:b])).start
             continue
         for words, mark in ((old[a:b], "removed"), (new[c:d], "added")):
-            found += [(mark if way != "escape" else f"escape {mark}", text) for way, text in _pieces("".join(words))]
+            found += [(f"{way} {mark}" if way in _OURS else mark, text) for way, text in _pieces(joined(words))]
     return tuple(found)
 
 

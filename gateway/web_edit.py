@@ -1,7 +1,8 @@
 """Editing a call on the pages: one field for each argument, of the kind of value that stands there.
 
 Guarantees: a value that nobody touched comes back to the last byte: what a text field could not hold exactly (hidden
-characters, other line ends) is shown as JSON, and what is too long stays as it is; what cannot be read is said beside
+characters, other line ends) is shown as JSON, and what is too long stays as it is; what is redacted is a mark in its
+field, and :mod:`checkvalve.approvals.seen_edits` puts the secret back in its place; what cannot be read is said beside
 the form, with everything typed still in it; the call that was shown is the one that is edited.
 """
 
@@ -20,6 +21,7 @@ from checkvalve.approvals.edits import edit
 from checkvalve.approvals.errors import ConflictError, EditRefusedError, QueueError
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.render import is_deceptive
+from checkvalve.approvals.veiled import CLOSE, MARK, OPEN, Veiled, as_veiled
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON, parse_strict
 from checkvalve.gateway.web_answers import proven
@@ -46,6 +48,7 @@ class FieldView:
     rows: int
     dropped: bool = False
     problem: str = ""
+    redacted: bool = False
 
 
 @router.get("/items/{name}/edit")
@@ -54,7 +57,8 @@ def form(visit: Looking, name: Id) -> Response:
     proposal = visit.desk.queue.get(name)
     if proposal.state is not State.PENDING:
         raise Stop(409, "moved", f"{proposal.state.value}: {proposal.decided_by}", back=link(f"/items/{name}"))
-    fields = [_field(f"arg-{number}", name, value) for number, (name, value) in enumerate(proposal.args().items())]
+    shown = visit.desk.queue.veiling.seen(proposal).args().items()
+    fields = [_field(f"arg-{number}", name, value) for number, (name, value) in enumerate(shown)]
     return _page(visit, proposal, fields)
 
 
@@ -103,7 +107,7 @@ def _page(
 
 
 def _field(key: str, name: str, value: JSON) -> FieldView:
-    """Return the field for a value."""
+    """Return the field for a value as it is shown."""
     kind, text = "json", json.dumps(value, ensure_ascii=False, indent=1 if isinstance(value, dict | list) else None)
     if isinstance(value, bool):
         kind = "truth"
@@ -115,12 +119,20 @@ def _field(key: str, name: str, value: JSON) -> FieldView:
         text = json.dumps(value, indent=1 if isinstance(value, dict | list) else None)
     if len(text) > MAX_FIELD or int(key.removeprefix("arg-")) >= MAX_ARGS:
         return FieldView(key, line(name), "fixed", "", 1)
-    return FieldView(key, line(name), kind, text, _rows(text))
+    return FieldView(key, line(name), kind, text, _rows(text), redacted=_marked(value))
 
 
 def _fits(text: str) -> bool:
-    """Say whether a text field gives back exactly this text."""
-    return not any(char != "\n" and (is_deceptive(char) or char in "\u27e8\u27e9") for char in text)
+    """Say whether a text field gives back exactly this text; of a veiled one the brackets are ours."""
+    ours = OPEN + CLOSE if isinstance(text, Veiled) else ""
+    return not any(char != "\n" and char not in ours and is_deceptive(char) for char in text)
+
+
+def _marked(value: JSON) -> bool:
+    """Say whether a mark stands in a value."""
+    if isinstance(value, dict):
+        return any(_marked(key) or _marked(item) for key, item in value.items())
+    return any(map(_marked, value)) if isinstance(value, list) else isinstance(value, Veiled)
 
 
 def _rows(text: str) -> int:
@@ -130,9 +142,11 @@ def _rows(text: str) -> int:
 def _typed(proposal: Proposal, sent: Posted) -> tuple[list[FieldView], dict[str, JSON]]:
     """Return the fields as they were sent, and the arguments in them."""
     fields, args = list[FieldView](), dict[str, JSON]()
-    for number, (name, old) in enumerate(proposal.args().items()):
+    row = sent.visit.desk.queue.veiling.seen(proposal)
+    pairs = zip(row.exact.args().items(), row.args().items(), strict=True)
+    for number, ((name, old), (shown_name, seen)) in enumerate(pairs):
         key = f"arg-{number}"
-        known = _field(key, name, old)
+        known = _field(key, shown_name, seen)
         if key not in sent.form or known.kind == "fixed":
             args[name] = old
             fields.append(known)
@@ -141,13 +155,13 @@ def _typed(proposal: Proposal, sent: Posted) -> tuple[list[FieldView], dict[str,
         dropped, problem = bool(sent.get(f"drop-{number}")), ""
         try:
             if not dropped:
-                args[name] = _value(old, known.kind, text)
+                args[name] = _value(seen if MARK.search(text) or not known.redacted else old, known.kind, text)
         except QueueError as error:
             problem = error.message
-        fits = known.kind != "text" or _fits(text)
+        fits = known.kind != "text" or _fits(as_veiled(text) if known.redacted else text)
         shown = text if fits else known.value  # what a field cannot give back exactly is not offered again
         problem = problem or ("" if fits else "hidden characters were typed")
-        fields.append(FieldView(key, known.name, known.kind, shown, _rows(shown), dropped=dropped, problem=problem))
+        fields.append(FieldView(key, known.name, known.kind, shown, _rows(shown), dropped, problem, known.redacted))
     return fields, args
 
 

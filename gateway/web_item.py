@@ -6,7 +6,6 @@ moment), without which no answer to it counts.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -14,20 +13,25 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from checkvalve.approvals import attention, pages_data, snoozes
+from checkvalve.approvals.argument_leaves import leaves
 from checkvalve.approvals.batching import batch_of
-from checkvalve.approvals.card import leaves
-from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.content import HistoryItem
 from checkvalve.approvals.editing import EDITED
 from checkvalve.approvals.edits import is_edit_of
+from checkvalve.approvals.previews import seen_preview
 from checkvalve.approvals.reach import asked
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.redaction import Veil
 from checkvalve.approvals.roles import account_of
+from checkvalve.approvals.seen import Seen, as_text, seen
+from checkvalve.approvals.seen_bytes import pieces, text_of, within
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.web_card import view
 from checkvalve.gateway.web_desk import HOME, Looking, Visit
 from checkvalve.gateway.web_glass_view import glass_view
+from checkvalve.gateway.web_preview_view import preview_view
 from checkvalve.gateway.web_quorum_view import quorum_view
+from checkvalve.gateway.web_reveal_view import reveal_view
 from checkvalve.gateway.web_standing_view import card_note
 from checkvalve.gateway.web_talk_view import talk_view
 from checkvalve.gateway.web_text import Shown, hex_lines, line, shown
@@ -58,20 +62,22 @@ def now_ms(visit: Visit) -> int:
 
 def card_of(visit: Visit, proposal: Proposal, *, compare: bool = True) -> CardView:
     """Return the card of a call with everything that is stored around it."""
-    desk = visit.desk
+    desk, veiling = visit.desk, visit.desk.queue.veiling
+    now = proposal if isinstance(proposal, Seen) else veiling.seen(proposal)  # else somebody reveals it
+    proposal = now.exact
     before, usual = pages_data.earlier(desk.queue.store, proposal) if compare else (None, None)
     if before is not None and usual is not None and before.id == usual.id:
         usual = None
     if before is not None and before.code == EDITED and is_edit_of(desk.queue, proposal, before):
         before = None  # what the edit changed stands above
     return view(
-        proposal,
+        now,
         items=desk.content.items(proposal.thread),
         outcome=desk.executor.look(proposal.id),
         events=pages_data.log_of(desk.queue.store, proposal.id),
         unpack=desk.unpack,
-        before=before,
-        usual=usual,
+        before=None if before is None else veiling.beside(now, before),
+        usual=None if usual is None else veiling.beside(now, usual),
     )
 
 
@@ -95,6 +101,8 @@ def card(visit: Looking, name: Id, done: str = "") -> Response:
 def show_card(visit: Visit, proposal: Proposal, *, notice: str = "", status: int = 200, problem: str = "") -> Response:
     """Return the card of a call, with what was just done or what stood in the way."""
     store, now = visit.desk.queue.store, visit.desk.queue.clock()
+    shown_row = proposal if isinstance(proposal, Seen) else visit.desk.queue.veiling.seen(proposal)
+    proposal = shown_row.exact
     pending = proposal.state is State.PENDING
     if pending:
         attention.note_shown(store, proposal.id, visit.reviewer.name, at=now, now=now)
@@ -103,42 +111,51 @@ def show_card(visit: Visit, proposal: Proposal, *, notice: str = "", status: int
     return visit.page(
         "card.html",
         status,
-        card=card_of(visit, proposal),
+        card=card_of(visit, shown_row),
         own=own_call(visit, proposal),
         single_user=visit.desk.single_user,
         shown_seal=shown_seal(visit, proposal, now_ms(visit)),
-        undo=undo_view(visit.desk.undo, proposal),
+        undo=undo_view(visit.desk.undo, shown_row),
         glass=glass_view(visit, proposal),
-        quorum=quorum_view(visit, proposal),
-        talk=talk_view(visit, proposal),
+        quorum=quorum_view(visit, shown_row),
+        talk=talk_view(visit, shown_row),
         equal=len(batch_of(store, proposal).rows) if pending else 1,
         flood=visit.desk.queue.flood(proposal.thread),
         next_item=following[0].id if following else "",
-        when=to_the_second,
         now=now,
         notice=notice,
         problem=problem,
         standing=card_note(proposal),
+        preview=preview_view(seen_preview(visit.desk.queue, shown_row)),
+        reveal=reveal_view(visit, shown_row),
     )
 
 
 @router.get("/items/{name}/bytes")
 def raw(visit: Looking, name: Id, start: Annotated[int, Query(ge=0, le=1 << 40)] = 0) -> Response:
-    """Show the canonical bytes that were decided on, some pages of them at a time, nothing left out."""
-    proposal = visit.desk.queue.get(name)
-    first = min(start, max(0, len(proposal.canonical) - 1)) // BYTES * BYTES
-    part = proposal.canonical[first : first + BYTES]
+    """Show the canonical bytes that were decided on, some pages of them at a time; what is redacted keeps its place."""
+    return show_bytes(visit, visit.desk.queue.veiling.seen(visit.desk.queue.get(name)), start)
+
+
+def show_bytes(visit: Visit, proposal: Seen, start: int) -> Response:
+    """Return a page of the bytes of a call."""
+    found = pieces(proposal)
+    first = min(start, max(0, proposal.size - 1)) // BYTES * BYTES
+    every = [None if piece.mark else byte for piece in found for byte in piece.data]
+    part = every[first : first + BYTES]
     return visit.page(
         "bytes.html",
         id=proposal.id,
         tool=line(proposal.tool),
         digest=proposal.digest,
-        size=len(proposal.canonical),
+        size=proposal.size,
         first=first,
         last=first + len(part),
         step=BYTES,
         lines=hex_lines(part, first),
-        text=shown(part.decode("utf-8", "replace")),
+        text=shown(text_of(within(found, first, first + BYTES))),
+        redacted=None in every,
+        reveal=reveal_view(visit, proposal),
     )
 
 
@@ -156,7 +173,7 @@ class ItemView:
     fields: tuple[tuple[Shown | None, Shown], ...]
 
 
-def _item(item: HistoryItem) -> ItemView:
+def _item(item: HistoryItem, veil: Veil) -> ItemView:
     value: Any = item.value if isinstance(item.value, dict) else {"value": item.value}
     tool = value.get("tool")
     label = item.label
@@ -167,24 +184,21 @@ def _item(item: HistoryItem) -> ItemView:
         seq=item.seq,
         kind=item.kind,
         tool=line(tool) if tool else None,
-        source=line(value.get("call") or value.get("source") or value.get("uri") or item.key),
+        source=line(veil.text(str(value.get("call") or value.get("source") or value.get("uri") or item.key))),
         trust=trust,
         authority=label.authority.name.lower(),
         readers=line(readers),
-        fields=_fields(value.get("text", value.get("value", item.value)), trust),
+        fields=_fields(value.get("text", value.get("value", item.value)), trust, veil),
     )
 
 
-def _fields(value: JSON, trust: str) -> tuple[tuple[Shown | None, Shown], ...]:
+def _fields(value: JSON, trust: str, veil: Veil) -> tuple[tuple[Shown | None, Shown], ...]:
     """Return every scalar under its path; what is itself a scalar has none."""
     rest = "" if trust == "authoritative" else trust
     if not isinstance(value, dict | list):
-        return ((None, shown(_text(value), rest=rest)),)
-    return tuple((line(path), shown(_text(item), rest=rest)) for path, item in leaves(value))
-
-
-def _text(value: JSON) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return ((None, shown(veil.text(as_text(value)), rest=rest)),)
+    every = ((path, veil.beneath(path, as_text(item))) for path, item in leaves(value))
+    return tuple((line(veil.text(path)), shown(text, rest=rest)) for path, text in every)
 
 
 @router.get("/run")
@@ -193,16 +207,16 @@ def run(visit: Looking, thread: Annotated[str, Query(min_length=1, max_length=2_
     desk = visit.desk
     everything = desk.content.items(thread)
     found = [item for item in everything if item.seq > after and item.kind not in _UNREAD]
+    veil = desk.queue.veiling.veil(thread)
     return visit.page(
         "run.html",
         thread=line(thread),
         thread_name=thread,
-        items=[_item(item) for item in found[:MAX_ITEMS]],
+        items=[_item(item, veil) for item in found[:MAX_ITEMS]],
         more=len(found) - MAX_ITEMS,
         after=found[MAX_ITEMS - 1].seq if len(found) > MAX_ITEMS else 0,
-        calls=[view(row, items=everything) for row in pages_data.of_thread(desk.queue.store, thread)],
+        calls=[view(seen(row, veil), items=everything) for row in pages_data.of_thread(desk.queue.store, thread)],
         flood=desk.queue.flood(thread),
-        when=to_the_second,
         now=desk.queue.clock(),
     )
 

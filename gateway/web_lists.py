@@ -16,7 +16,7 @@ from fastapi.responses import Response
 
 from checkvalve.approvals import pages_data
 from checkvalve.approvals.audit import Event
-from checkvalve.approvals.clock import system_clock, to_the_second
+from checkvalve.approvals.clock import system_clock
 from checkvalve.approvals.judge import body_of
 from checkvalve.approvals.roles import Role, require_role
 from checkvalve.approvals.subjects import calls_among
@@ -73,7 +73,7 @@ def endorsements(visit: Looking, done: str = "") -> Response:
             used=str(item.used),
             item=item.proposal_id,
         )
-        for item in reversed(visit.desk.queue.endorsed.list())
+        for item in visit.desk.queue.veiling.accepted(reversed(visit.desk.queue.endorsed.list()))
     ]
     return _given(visit, "endorsements", found, done)
 
@@ -86,7 +86,7 @@ def mandates(visit: Looking, done: str = "") -> Response:
         GivenView(
             id=item.id,
             state=item.state(now),
-            what=line(item.mandate.in_words(), limit=2_000),
+            what=line(visit.desk.queue.veiling.veil(item.thread).text(item.mandate.in_words()), limit=2_000),
             source=line(item.mandate.source),
             role=", ".join(item.mandate.roles),
             tool=line(item.mandate.tool or item.mandate.effect),
@@ -112,7 +112,6 @@ def _given(visit: Visit, kind: str, found: list[GivenView], done: str) -> Respon
         rows=[*held, *ended],
         more=more,
         now=visit.desk.queue.clock(),
-        when=to_the_second,
         notice=done,
     )
 
@@ -175,7 +174,6 @@ def _audit(visit: Visit, report: VerifyReport | None) -> Response:
         report=report,
         findings=findings,
         head=format_head(report.head) if report else "",
-        when=to_the_second,
     )
 
 

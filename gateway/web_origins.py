@@ -1,7 +1,8 @@
 """Where a value came from, for the card: the recorded origins, each with the passage of the stored history it names.
 
 Guarantees: an origin is shown as it was recorded; a passage is looked up under the recorded source, field and span, and
-left out where it is not there. Nothing is attributed anew, and the passage decides nothing.
+left out where it is not there, or where the value is not shown. Nothing is attributed anew, and the passage decides
+nothing.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ from typing import Any, Final
 
 from checkvalve.approvals.content import HistoryItem
 from checkvalve.approvals.hand import HAND, TYPED
+from checkvalve.approvals.origin_words import place_of
+from checkvalve.approvals.redaction import Veil
+from checkvalve.approvals.veiled import part, veiled
 from checkvalve.filters.fields import dotted, leaves, scalar_text, source_of
 from checkvalve.gateway.web_text import Shown, line, shown
 
+_WINDOW: Final = 4_000  # characters around a value in which secrets are looked for
 AROUND: Final = 140
 """Characters of a passage on each side of the value: enough to see what kind of text it stands in."""
 MAX_ORIGINS: Final = 6
@@ -41,6 +46,7 @@ class OriginView:
     trust: str
     source: Shown
     tool: Shown
+    is_user: bool
     field: Shown
     match: str
     span: tuple[int, int] | None
@@ -56,14 +62,15 @@ class OriginView:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the history of a task holds under each source."""
+    """What the history of a task holds under each source, and what of it is not shown."""
 
+    veil: Veil
     texts: Mapping[tuple[str, str], str]
     tools: Mapping[str, tuple[str, int]]
     """By source: the tool, and the number of the item in the history."""
 
 
-def stored(items: Iterable[HistoryItem]) -> Stored:
+def stored(items: Iterable[HistoryItem], veil: Veil) -> Stored:
     """Return the fields of every result by source and field; of two alike the first one."""
     texts: dict[tuple[str, str], str] = {}
     tools: dict[str, tuple[str, int]] = {}
@@ -76,31 +83,36 @@ def stored(items: Iterable[HistoryItem]) -> Stored:
         for path, value in leaves(item.value.get("value")):
             if value is not None:
                 texts.setdefault((source, dotted(path)), scalar_text(value))
-    return Stored(texts, tools)
+    return Stored(veil, texts, tools)
 
 
-def origins(report: Mapping[str, Any], held: Stored) -> tuple[list[OriginView], int]:
-    """Return the recorded origins of one argument, and how many more there are."""
+def origins(report: Mapping[str, Any], held: Stored, *, whole: bool = False) -> tuple[list[OriginView], int]:
+    """Return the recorded origins of one argument, and how many more there are; ``whole`` if nothing of it is shown."""
     found = [item for item in _list(report.get("origins")) if isinstance(item, dict)]
-    return [_origin(item, held) for item in found[:MAX_ORIGINS]], max(0, len(found) - MAX_ORIGINS)
+    views = [_origin(item, held, whole=whole) for item in found[:MAX_ORIGINS]]
+    return views, max(0, len(found) - MAX_ORIGINS)
 
 
-def _origin(item: Mapping[str, Any], held: Stored) -> OriginView:
+def _origin(item: Mapping[str, Any], held: Stored, *, whole: bool) -> OriginView:
     source, field = split(str(item.get("source")), held)
     span = _span(item.get("span"))
     trust = str(item.get("trust"))
     if item.get("match") == TYPED:
         trust, source, field = TYPED, str(item.get("source")).removeprefix(HAND), ""
     tool, at = held.tools.get(source, ("", None))
+    place = place_of(str(item.get("source")))
+    if not tool and trust != TYPED and place.kind == "result":  # without its history the name says it, too
+        tool, field = place.name, place.field
     return OriginView(
         trust=trust if trust in {*TRUSTS, TYPED} else UNKNOWN,
         source=line(source),
         tool=line(tool),
-        field=line(field),
+        is_user=trust != TYPED and place.kind == "user",
+        field=line("" if place.kind == "user" else field),
         match=str(item.get("match")),
         span=span,
         flags=tuple(line(flag, limit=80) for flag in _list(item.get("flags"))),
-        passage=_passage(held.texts.get((source, field)), span),
+        passage=None if whole else _passage(held.texts.get((source, field)), span, held.veil),
         at=at,
     )
 
@@ -114,7 +126,7 @@ def split(name: str, held: Stored) -> tuple[str, str]:
     return source, field
 
 
-def _passage(text: str | None, span: tuple[int, int] | None) -> Passage | None:
+def _passage(text: str | None, span: tuple[int, int] | None, veil: Veil) -> Passage | None:
     if text is None or span is None:
         return None
     data = text.encode("utf-8", "surrogatepass")
@@ -122,12 +134,18 @@ def _passage(text: str | None, span: tuple[int, int] | None) -> Passage | None:
     if not 0 <= first < last <= len(data):
         return None
     try:
-        parts = [part.decode("utf-8", "surrogatepass") for part in (data[:first], data[first:last], data[last:])]
+        parts = [piece.decode("utf-8", "surrogatepass") for piece in (data[:first], data[first:last], data[last:])]
     except UnicodeDecodeError:  # the stored text is another one than when the span was recorded
         return None
     before, value, after = parts
+    near = before[-_WINDOW:], value, after[:_WINDOW]
+    around, places = veiled("".join(near), veil.hidden("".join(near)))
+    start, end = len(near[0]), len(near[0]) + len(value)
+    begin, stop = places.start(max(0, start - AROUND)), places.end(min(len("".join(near)), end + AROUND))
+    inside = places.start(start), places.end(end)
     cut = len(before) > AROUND or len(after) > AROUND
-    return Passage(shown(before[-AROUND:]), shown(value), shown(after[:AROUND]), cut)
+    left, right = shown(part(around, begin, inside[0])), shown(part(around, inside[1], stop))
+    return Passage(left, shown(part(around, *inside)), right, cut)
 
 
 def marks(text: str, report: Mapping[str, Any], held: Stored) -> tuple[list[tuple[int, int, str]], str]:

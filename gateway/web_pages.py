@@ -54,6 +54,7 @@ from checkvalve.gateway import (
     web_people,
     web_prove,
     web_queue,
+    web_reveal,
     web_standing,
     web_talk,
     web_undo,
@@ -65,6 +66,7 @@ from checkvalve.gateway.redeciding import deciding_by
 from checkvalve.gateway.settings import Settings
 from checkvalve.gateway.web_desk import HOME, STATIC_FOLDER, Desk, SignIn, Stop, Visit, desk_of, session_of, words_of
 from checkvalve.gateway.web_door import Door, site_of
+from checkvalve.gateway.web_kept import kept, page_again
 from checkvalve.gateway.web_security import Shield, hosts_of
 
 _ROUTERS: Final[tuple[APIRouter, ...]] = (
@@ -82,6 +84,7 @@ _ROUTERS: Final[tuple[APIRouter, ...]] = (
     web_people.router,
     web_prove.router,
     web_queue.router,
+    web_reveal.router,
     web_standing.router,
     web_talk.router,
     web_undo.router,
@@ -213,8 +216,12 @@ def _said(request: Request, stop: Stop) -> Response:
         visit = _maybe(request)
     except ApprovalError:  # the store is what failed
         visit = None
-    words = words_of(request)
-    response = desk_of(request).page("stop.html", words, stop.status, visit=visit, stop=stop)
+    typed = kept(request) if visit is not None else None
+    again = page_again(visit, stop, typed) if visit is not None and typed is not None else None
+    if again is not None:
+        return again
+    said = typed.words() if typed is not None else []
+    response = desk_of(request).page("stop.html", words_of(request), stop.status, visit=visit, stop=stop, said=said)
     if stop.status == 429:  # noqa: PLR2004  # too many
         response.headers["Retry-After"] = "60"
     return response
@@ -222,7 +229,8 @@ def _said(request: Request, stop: Stop) -> Response:
 
 def _maybe(request: Request) -> Visit | None:
     session = session_of(request, touch=False)
-    return None if session is None else Visit(desk_of(request), session, words_of(request), request.url.path)
+    host = request.url.hostname or ""
+    return None if session is None else Visit(desk_of(request), session, words_of(request), request.url.path, host)
 
 
 __all__ = ["Site", "create_pages", "open_desk"]

@@ -12,7 +12,7 @@ from fastapi.responses import Response
 
 from checkvalve.approvals import pages_data
 from checkvalve.approvals.batching import Batch, batch_of
-from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.equal import Equals, equals
 from checkvalve.approvals.errors import NotFoundError, StoreCorruptError
 from checkvalve.approvals.pages_data import PAGE
 from checkvalve.approvals.records import State
@@ -21,9 +21,11 @@ from checkvalve.gateway.web_card import view
 from checkvalve.gateway.web_desk import Looking, Visit, link
 from checkvalve.gateway.web_glass_view import urgent_view
 from checkvalve.gateway.web_item import Id, card_of, hidden_from, now_ms, own_call, shown_seal
-from checkvalve.gateway.web_text import line, shown
+from checkvalve.gateway.web_text import Shown, line, shown
 from checkvalve.gateway.web_views import CardView
 
+MAX_GROUPS: Final = 10
+"""Groups of equal questions that the queue names."""
 _MAX_PAGES: Final = 1_000_000
 PageNumber = Annotated[int, Query(ge=0, le=_MAX_PAGES)]
 router: Final = APIRouter()
@@ -34,7 +36,7 @@ def queue(visit: Looking, page: PageNumber = 0, done: str = "") -> Response:
     """Show what waits: the gravest first, and of equally grave ones the oldest."""
     desk = visit.desk
     desk.queue.sweep()
-    store, now = desk.queue.store, desk.queue.clock()
+    store, now, veiling = desk.queue.store, desk.queue.clock(), desk.queue.veiling
     load, away = pages_data.load(store, now, reviewer=visit.reviewer.name), hidden_from(visit)
     rows = pages_data.waiting(store, page=page, without=away)
     views, damaged = _views(visit, rows)
@@ -44,9 +46,11 @@ def queue(visit: Looking, page: PageNumber = 0, done: str = "") -> Response:
         rows=views,
         damaged=[*damaged, *unreadable],
         so_far=so_far(desk.queue, rows),
-        put_off=[(view(desk.queue.get(name)), until) for name, until in away.items()] if page == 0 else [],
+        put_off=[(view(veiling.seen(desk.queue.get(name))), until) for name, until in away.items()]
+        if page == 0
+        else [],
         load=load,
-        equals=[(item, line(item.tool)) for item in pages_data.equals(store, limit=10)] if page == 0 else [],
+        equals=_equals(visit) if page == 0 else [],
         unknown=lost,
         paused=[(item.thread, line(item.thread)) for item in desk.queue.paused()],
         page=page,
@@ -56,9 +60,18 @@ def queue(visit: Looking, page: PageNumber = 0, done: str = "") -> Response:
         urgent=urgent_view(visit),
         unconfirmed=desk.queue.standing_rules.waiting() if page == 0 else 0,
         now=now,
-        when=to_the_second,
         notice=done,
     )
+
+
+def _equals(visit: Visit) -> list[tuple[Equals, Shown, list[Shown]]]:
+    """Return the groups of equal questions, each with its tool and the values that it asks about."""
+    found = equals(visit.desk.queue.store, limit=MAX_GROUPS)
+    seen = visit.desk.queue.veiling.all([item.first for item in found])
+    return [
+        (item, line(row.tool), [line(str(offer["value"])) for offer in row.endorsable])
+        for item, row in zip(found, seen, strict=True)
+    ]
 
 
 def _views(visit: Visit, rows: pages_data.Rows, *, items: bool = True) -> tuple[list[CardView], list[str]]:
@@ -69,7 +82,7 @@ def _views(visit: Visit, rows: pages_data.Rows, *, items: bool = True) -> tuple[
     threads = {row.thread for row in rows} if items else set()
     known = {thread: visit.desk.content.items(thread) for thread in threads}
     found, damaged = [], list(rows.damaged)
-    for row in rows:
+    for row in visit.desk.queue.veiling.all(rows):
         try:
             found.append(view(row, items=known.get(row.thread, ())))
         except StoreCorruptError:
@@ -95,7 +108,6 @@ def history(
         page=page,
         last=len(found) + len(found.damaged) < PAGE,
         now=visit.desk.queue.clock(),
-        when=to_the_second,
     )
 
 
@@ -114,8 +126,10 @@ def show_batch(visit: Visit, name: str, *, outcomes: dict[str, str] | None = Non
         rows = [*(visit.desk.queue.get(item) for item in outcomes), *(row for row in rows if row.id not in outcomes)]
     if not rows:
         raise NotFoundError("nothing asks the same any more")
-    first = rows[0]
-    views = [view(row) for row in rows]
+    first, threads = rows[0], {row.thread for row in rows}
+    words = {thread: visit.desk.content.items(thread) for thread in threads} if len(threads) > 1 else {}
+    veiling = visit.desk.queue.veiling
+    views = [view(row, items=words.get(row.thread, ())) for row in veiling.together(rows)]
     texts = [{item.path.plain: item for item in card.arguments} for card in views]
     plain = [{path: repr(item.value) for path, item in row.items()} for row in texts]
     differ = pages_data.differing(plain)
@@ -126,11 +140,12 @@ def show_batch(visit: Visit, name: str, *, outcomes: dict[str, str] | None = Non
         card=card_of(visit, first, compare=False),
         rows=list(zip(views, texts, [shown_seal(visit, row, at) for row in rows], strict=True)),
         differ=differ,
+        tasks=len(threads),
         missing=shown(""),
         own=own_call(visit, first) and not visit.desk.single_user,
         outcomes=outcomes or {},
         here=link(f"/equal/{name}"),
-        odd=[view(row) for row in batch.odd],
+        odd=[view(row) for row in veiling.together(batch.odd)],
         now=visit.desk.queue.clock(),
     )
 

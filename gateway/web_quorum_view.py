@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 from checkvalve.approvals import deciding
 from checkvalve.approvals.plans import ONE, Alternative
+from checkvalve.approvals.reach import requesters
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.roles import accounts
+from checkvalve.approvals.seen import Seen
 from checkvalve.approvals.votes import Vote
 from checkvalve.gateway.web_desk import Visit
 from checkvalve.gateway.web_text import Shown, line
@@ -33,8 +36,9 @@ class QuorumView:
     """One card's part. ``ways`` and ``missing`` are pairs of a number and a role, a list for each alternative.
 
     ``so_far`` has for the alternative that is nearest, and each role of which it takes several people: how many there
-    are, and of how many. ``refusal`` says why this person's yes does not count, empty where it would; ``no`` the same
-    of a no; ``voted`` that this person has said yes, and may take it back by saying no.
+    are, and of how many. ``alone`` says that there is nobody beside whoever asked. ``refusal`` says why this person's
+    yes does not count, empty where it would; ``no`` the same of a no; ``voted`` that this person has said yes, and may
+    take it back by saying no.
     """
 
     ways: tuple[tuple[tuple[int, str], ...], ...]
@@ -43,6 +47,7 @@ class QuorumView:
     votes: tuple[VoteView, ...]
     plain: bool
     nobody: bool
+    alone: bool
     somebody_else: bool
     deny: int
     note_required: bool
@@ -53,10 +58,10 @@ class QuorumView:
     voted: bool
 
 
-def quorum_view(visit: Visit, proposal: Proposal) -> QuorumView:
+def quorum_view(visit: Visit, row: Seen) -> QuorumView:
     """Return what the card of a call says of its quorum."""
-    queue = visit.desk.queue
-    standing = queue.standing(proposal.id)
+    queue, proposal = visit.desk.queue, row.exact
+    standing = row.said(queue.standing(proposal.id))
     plan, tally = standing.plan, standing.tally
     pending = proposal.state is State.PENDING
     return QuorumView(
@@ -66,6 +71,7 @@ def quorum_view(visit: Visit, proposal: Proposal) -> QuorumView:
         votes=tuple(_vote(vote) for vote in standing.votes),
         plain=plan.approve == ONE,
         nobody=pending and not standing.reachable,
+        alone=_alone(visit, proposal),
         somebody_else=pending and tally.somebody_else,
         deny=plan.deny,
         note_required=plan.note_required,
@@ -75,6 +81,12 @@ def quorum_view(visit: Visit, proposal: Proposal) -> QuorumView:
         no=line(_refusal(visit, proposal, yes=False), limit=600),
         voted=any(vote.yes and vote.reviewer == visit.reviewer.name for vote in standing.votes),
     )
+
+
+def _alone(visit: Visit, proposal: Proposal) -> bool:
+    with visit.desk.queue.store.read() as connection:
+        known = accounts(connection)
+    return {one.person for one in known} <= requesters(proposal.requester, known)
 
 
 def _refusal(visit: Visit, proposal: Proposal, *, yes: bool) -> str:

@@ -15,7 +15,6 @@ from fastapi.responses import Response
 
 from checkvalve.approvals import pages_data
 from checkvalve.approvals.canonical import digest
-from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import (
     ApprovalError,
     ConflictError,
@@ -39,6 +38,7 @@ from checkvalve.gateway.web_standing_view import advice, entry_view, rule_view, 
 from checkvalve.gateway.web_views import GRAVE
 
 PLACE: Final = f"{HOME}/standing"
+PLACE_OF: Final = f"{HOME}/items"
 _OVER: Final = 50
 """Rules that are over, on the page of all."""
 _MAX_WIDER: Final = 20_000  # characters of what a form says of a rule
@@ -58,7 +58,6 @@ def listing(visit: Looking, done: str = "") -> Response:
         more=max(0, len(over) - _OVER),
         advice=advice(visit.desk.queue),
         off=rules.mode == "off",
-        when=to_the_second,
         notice=done,
     )
 
@@ -74,7 +73,6 @@ def one(visit: Looking, name: Id, done: str = "") -> Response:
         run=run_view(rules.run(found)),
         mine=visit.reviewer.name in found.people,
         events=pages_data.log_of(visit.desk.queue.store, found.id),
-        when=to_the_second,
         notice=done,
     )
 
@@ -105,6 +103,17 @@ def revoke(sent: Sent, name: Id) -> Response:
 def drafted(visit: Looking, name: Id) -> Response:
     """Draft a rule from a call, in its tightest form, and show what that would have done."""
     return _draft_page(visit, visit.desk.queue.get(name), TIGHT)
+
+
+def drafted_again(visit: Visit, name: str) -> Response:
+    """Return the draft as it was tried, where saving it failed; else the tightest one, around what was typed."""
+    wider = TIGHT
+    if text := visit.kept(f"{PLACE_OF}/{name}/standing/make", "wider"):
+        try:
+            wider = widening_from_json(json.loads(text[:_MAX_WIDER]))
+        except (ValueError, TypeError, AttributeError, StandingRuleError):  # nobody's form of ours
+            wider = TIGHT
+    return _draft_page(visit, visit.desk.queue.get(name), wider)
 
 
 @router.post("/items/{name}/standing")
@@ -154,7 +163,7 @@ def _draft_page(visit: Visit, proposal: Proposal, wider: Widening) -> Response:
     rule_digest = digest(trial.rule.to_json())
     return visit.page(
         "standing_draft.html",
-        card=view(proposal),
+        card=view(visit.desk.queue.veiling.seen(proposal)),
         grave=pages_data.tier(proposal) in GRAVE,
         fields=list(zip(rule_view(tight.rule).constraints, _chosen(trial, wider), strict=True)),
         rule=rule_view(trial.rule),
@@ -164,7 +173,6 @@ def _draft_page(visit: Visit, proposal: Proposal, wider: Widening) -> Response:
         rule_digest=rule_digest,
         seal=f"{at}.{visit.session.seal('standing', proposal.id, text, rule_digest, at)}",
         most={"calls": MAX_CALLS, "day": MAX_PER_DAY, "days": MAX_DAYS},
-        when=to_the_second,
     )
 
 

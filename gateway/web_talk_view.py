@@ -13,7 +13,9 @@ from checkvalve.approvals import remarks, snoozes
 from checkvalve.approvals.edits import lineage, whole_talk
 from checkvalve.approvals.people import is_usable, same_person
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.redaction import Veil
 from checkvalve.approvals.responding import response_of
+from checkvalve.approvals.seen import Seen, seen
 from checkvalve.gateway.web_card import texts
 from checkvalve.gateway.web_desk import Visit
 from checkvalve.gateway.web_diff import Change, changes
@@ -65,15 +67,16 @@ def talk_view(visit: Visit, proposal: Proposal) -> TalkView:
     with queue.store.read() as connection:
         mine = snoozes.put_off(connection, visit.reviewer.name, now) if pending else {}
         hidden = snoozes.hidden_from(connection, queue, visit.reviewer.name, now) if proposal.id in mine else {}
-    other = before if before is not None else after
+    now_seen = proposal if isinstance(proposal, Seen) else queue.veiling.seen(proposal)
+    veil, other = now_seen.veil, before if before is not None else after
     return TalkView(
-        said=tuple(_remark(item, proposal.id) for item in said),
+        said=tuple(_remark(item, proposal.id, veil) for item in said),
         asked=any(item.kind == remarks.QUESTION and item.proposal_id == proposal.id for item in said),
         edit_of="" if before is None else before.id,
         edited_by=line("" if before is None else before.decided_by.removeprefix("reviewer:")),
         edited_to="" if after is None else after.id,
-        changed=tuple(_changed(proposal, other, is_edit=before is not None)),
-        response=shown(text) if (text := response_of(proposal)) else None,
+        changed=tuple(_changed(now_seen, other, is_edit=before is not None)),
+        response=shown(veil.text(text)) if (text := response_of(proposal)) else None,
         own=is_usable(proposal.requester) and same_person(proposal.requester, visit.reviewer.name),
         spans=tuple((span, span * _MINUTE) for span in SPANS if now + span * _MINUTE < proposal.decide_by),
         snoozed=mine.get(proposal.id),
@@ -81,17 +84,17 @@ def talk_view(visit: Visit, proposal: Proposal) -> TalkView:
     )
 
 
-def _remark(item: remarks.Remark, now: str) -> RemarkView:
-    return RemarkView(
-        item.kind, item.means, line(item.author), shown(item.text), item.at, earlier=item.proposal_id != now
-    )
+def _remark(item: remarks.Remark, now: str, veil: Veil) -> RemarkView:
+    text = shown(veil.text(item.text))
+    return RemarkView(item.kind, item.means, line(item.author), text, item.at, earlier=item.proposal_id != now)
 
 
-def _changed(proposal: Proposal, other: Proposal | None, *, is_edit: bool) -> list[Change]:
+def _changed(proposal: Seen, other: Proposal | None, *, is_edit: bool) -> list[Change]:
     """Return what the edit changed, old before new; what stayed the same stands among the arguments."""
     if other is None:
         return []
-    old, new = (other, proposal) if is_edit else (proposal, other)
+    found = seen(other, proposal.veil)
+    old, new = (found, proposal) if is_edit else (proposal, found)
     return [item for item in changes(texts(old), texts(new)) if item.kind != "same"]
 
 

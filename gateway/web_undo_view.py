@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import NotFoundError, StoreCorruptError
-from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.seen import Seen
 from checkvalve.approvals.undos import DONE, RULE
 from checkvalve.gateway.undo_point import UndoPoint
-from checkvalve.gateway.undo_views import as_text, origin, state_of
+from checkvalve.gateway.undo_views import as_text, origin, state_of, under
 from checkvalve.gateway.web_text import Shown, line, shown
 
 
@@ -23,7 +22,7 @@ class UndoView:
     state: str
     why_not: Shown
     words: Shown
-    until: str
+    until: int | None
     undo: str
     undoes: str
     tool: Shown | None
@@ -32,12 +31,12 @@ class UndoView:
     changes: tuple[tuple[Shown, Shown, Shown], ...]
 
 
-def undo_view(point: UndoPoint | None, proposal: Proposal) -> UndoView | None:
+def undo_view(point: UndoPoint | None, proposal: Seen) -> UndoView | None:
     """Return what the card of a call says of undoing, if anything."""
     if point is None or (proposal.rule != RULE and proposal.state not in DONE):
         return None
     try:
-        found = point.standing(proposal.id)
+        found = under(point.standing(proposal.id), proposal.veil)
     except (NotFoundError, StoreCorruptError):
         return None  # the card itself says what is wrong with a record
     undoes = found.proposal.id if found.proposal.id != proposal.id else ""
@@ -52,7 +51,7 @@ def undo_view(point: UndoPoint | None, proposal: Proposal) -> UndoView | None:
         state=state_of(found),
         why_not=line(found.why_not, limit=400),
         words=line(found.words, limit=400),
-        until="" if row is None or row.expires_at is None else to_the_second(row.expires_at),
+        until=None if row is None else row.expires_at,
         undo="" if found.undo is None else found.undo.id,
         undoes=undoes,
         tool=None if call is None else line(call.tool),

@@ -36,6 +36,7 @@ class ArgumentView:
     more: int
     sufficient: bool
     covered_by: str
+    redacted: bool = False
 
     @property
     def asked_about(self) -> bool:
@@ -65,7 +66,7 @@ class EventView:
     """One line of the record's own history."""
 
     seq: int
-    at: str
+    at: int
     kind: str
     by: Shown
     code: Shown
@@ -109,6 +110,15 @@ class CardView:
     reversible: bool
     before: tuple[str, tuple[Change, ...]] | None
     usual: tuple[str, tuple[Change, ...]] | None
+
+    @property
+    def redacted(self) -> bool:
+        """Say whether something on the card stands behind a mark."""
+        around = (*self.said, self.agent, self.result, self.note, self.mandate, *(item.value for item in self.offers))
+        passages = [place.passage for item in self.arguments for place in item.origins]
+        near = (text for item in passages if item is not None for text in (item.before, item.value, item.after))
+        texts = (*(item.path for item in self.arguments), *around, *near)
+        return any(item.redacted for item in self.arguments) or any(text.redacted for text in texts if text)
 
     @property
     def asked(self) -> tuple[ArgumentView, ...]:
