@@ -20,6 +20,7 @@ from checkvalve.approvals.accounts_said import KINDS, AccountSaid
 from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.doubts import DOUBTED
 from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.filters.errors import HostileInputError
 
@@ -95,6 +96,8 @@ def proved_by(connection: sa.Connection, row: sa.RowMapping) -> str:
 def _said(connection: sa.Connection, subject: str) -> AccountSaid:
     said = AccountSaid()
     for event in read_events(connection, subject=subject):
+        if event.kind == DOUBTED:  # its log was closed: no way in from before counts any more
+            said = AccountSaid()
         if event.kind.startswith(KINDS):
             said.note(event.kind, _body(event.body), event.at)
     return said

@@ -150,14 +150,23 @@ def refuse_closed(name: str, closed: Sequence[Closed]) -> None:
 
 def in_words(one: Closed) -> Iterator[str]:
     """Yield what people should know of a closed log."""
-    size = f"{one.size} events" if one.size else "nothing of it"
     who = f"closed by {one.body.get('by')} at {to_the_second(one.at)}: {one.body.get('reason')}"
-    yield f"the log {one.origin} was {who}; {size} can be relied on, and {one.next} follows"
-    if one.doubted_from is not None:
-        yield (
-            f"in doubt is what {one.origin} had from event {one.doubted_from} on; "
-            f"{one.evidence[0]} rows were put aside, and nothing relies on them"
-        )
+    good = f"its last good checkpoint is of {one.size} events" if one.checkpoint else "it has no good checkpoint"
+    yield f"the log {one.origin} was {who}; {good}, and {one.next} follows"
+    if one.doubted_from is None:
+        return
+    parts = [f"event {first}" if first == last else f"events {first} to {last}" for first, last in one.changed]
+    missing = [f"{', '.join(parts)}, not as signed"] if parts else []
+    yield f"in doubt of {one.origin}: {'; '.join([*missing, f'everything after event {one.last}'])}"
+    told = one.body.get("signed")
+    if isinstance(told, int) and told > one.size:
+        yield f"{told} events of {one.origin} were signed once, {told - one.size} more than that checkpoint has"
+    yield f"put aside as evidence: {one.evidence[0]} rows; rows that nothing relies on: those of {_subjects(one)} items"
+
+
+def _subjects(one: Closed) -> int:
+    found = one.body.get("rows_in_doubt")
+    return found if isinstance(found, int) else 0
 
 
 __all__ = ["RESTARTED", "Closed", "base_of", "closed_logs", "in_words", "refuse_closed", "require_first"]

@@ -209,6 +209,11 @@ def end(connection: sa.Connection, item: Endorsed, *, by: str, at: int) -> None:
     audit.append(connection, at=at, kind=kind, subject=item.proposal_id, body=body)
 
 
+def not_ended(connection: sa.Connection) -> list[Endorsed]:
+    """Return what was accepted, in any thread, and has no end yet."""
+    return [item for item in _entries(connection) if item.ended_at is None]
+
+
 def _entries(connection: sa.Connection, *, thread: str = "") -> list[Endorsed]:
     row = endorsements.c
     query = sa.select(endorsements).order_by(row.id)

@@ -14,6 +14,7 @@ from checkvalve.approvals import audit, plans
 from checkvalve.approvals.audit import ERASED
 from checkvalve.approvals.erased_rows import rows_digest
 from checkvalve.approvals.errors import ConflictError, NotFoundError
+from checkvalve.approvals.putaside import erase_aside
 from checkvalve.approvals.review_tables import afterlooks, delegations, remarks, standing_rules, undos, votes
 from checkvalve.approvals.tables import events
 from checkvalve.filters.strictjson import JSON
@@ -60,6 +61,7 @@ def empty_talk(connection: sa.Connection, proposal_id: str, digest: str) -> None
     )
     for table, values in changes:
         connection.execute(sa.update(table).where(table.c.proposal_id == proposal_id).values(values))
+    erase_aside(connection, proposal_id)
     plans.forget(connection, proposal_id)
 
 

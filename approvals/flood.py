@@ -21,6 +21,10 @@ MAX_MORE: Final = 1_000
 """Further questions that one decision may allow."""
 PAUSED: Final = Deny("task-paused", "task_paused", "this task asked too many questions; a reviewer has to look at it")
 """The verdict on whatever is more than a read in a task that is paused."""
+IN_DOUBT: Final = "the log was closed in doubt, and what this task had read is not relied on"
+"""Why a task is paused that did not ask too much."""
+HELD: Final = Deny("task-paused", "task_paused", f"{IN_DOUBT}; a reviewer has to look at it")
+"""The verdict on the same in such a task."""
 _SUBJECT: Final = "task:"
 _AFTER: Final = "task;"  # the first text that sorts behind every subject
 
@@ -32,6 +36,17 @@ class Flood:
     thread: str
     paused_at: int | None = None
     more: int = 0
+    code: str = ""  # why it is paused
+
+    @property
+    def why(self) -> str:
+        """Why it is paused, in words."""
+        return "it asked too many questions" if self.code == PAUSED.reason else IN_DOUBT
+
+    @property
+    def verdict(self) -> Deny:
+        """The verdict on whatever is more than a read, while it is paused."""
+        return PAUSED if self.code == PAUSED.reason else HELD
 
     @property
     def paused(self) -> bool:
@@ -58,10 +73,12 @@ def all_paused(connection: sa.Connection) -> list[Flood]:
     return sorted((item for item in known.values() if item.paused), key=lambda item: item.thread)
 
 
-def pause(connection: sa.Connection, thread: str, *, at: int) -> None:
-    """Note that the task is paused; once is enough."""
-    if not standing(connection, thread).paused:
-        audit.append(connection, at=at, kind="task.paused", subject=_SUBJECT + thread, body={"code": PAUSED.reason})
+def pause(connection: sa.Connection, thread: str, *, at: int, code: str = PAUSED.reason) -> bool:
+    """Note that the task is paused; once is enough. Says whether that was news; ``code`` says why."""
+    if standing(connection, thread).paused:
+        return False
+    audit.append(connection, at=at, kind="task.paused", subject=_SUBJECT + thread, body={"code": code})
+    return True
 
 
 def let_go_on(connection: sa.Connection, thread: str, *, by: str, more: int, at: int) -> None:
@@ -72,7 +89,7 @@ def let_go_on(connection: sa.Connection, thread: str, *, by: str, more: int, at:
 
 def _after(found: Flood, kind: str, body: str, at: int) -> Flood:
     if kind == "task.paused":
-        return Flood(found.thread, at, found.more)
+        return Flood(found.thread, at, found.more, str(json.loads(body).get("code")))
     more = json.loads(body).get("more") if kind == "task.resumed" else 0
     return Flood(found.thread, None, found.more + more) if isinstance(more, int) else found
 

@@ -132,7 +132,8 @@ class Follows:
     def to_json(self) -> dict[str, JSON]:
         """Return it for files and events."""
         keys: list[JSON] = [str(key) for key in self.keys]
-        return {"origin": self.origin, "keys": keys, "rotations": [one.to_json() for one in self.rotations]}
+        rotations: list[JSON] = [one.to_json() for one in self.rotations]
+        return {"origin": self.origin, "keys": keys, "rotations": rotations}
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
@@ -205,7 +206,7 @@ def save_key(key: LogKey, file: Path, *, replacing: bool = False) -> None:
     """
     keys: list[JSON] = [{"kind": one.kind, "seed": base64.b64encode(one.seed).decode()} for one in key.keys]
     rotations: list[JSON] = [rotation.to_json() for rotation in key.rotations]
-    value = {"format": _FORMAT, "origin": key.origin, "keys": keys, "rotations": rotations}
+    value: dict[str, JSON] = {"format": _FORMAT, "origin": key.origin, "keys": keys, "rotations": rotations}
     value |= {} if key.follows is None else {"follows": key.follows.to_json()}
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

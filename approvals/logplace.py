@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,19 @@ class LogPlace:
         lines = "".join(f"{one}\n" for one in key.public)
         self.public_file.write_text(f"# public keys of the log {key.origin}\n{lines}", encoding="utf-8")
 
+    def keep_old(self, number: int) -> None:
+        """Keep the public keys of a log that is being closed under another name; ``number`` counts closed logs."""
+        file = self.public_file
+        if file.exists():
+            _link(file, file.with_name(f"{file.name}.closed-{number}"))
+
+    def keep_signed(self, number: int) -> None:
+        """Keep the last checkpoint of a closed log under another name, so that the next one begins without."""
+        file = self.signed_file
+        if file.exists():
+            _link(file, file.with_name(f"{file.name}.closed-{number}"))
+            file.unlink()
+
     def sealer(self, store: Store) -> Sealer:
         """Return what signs the log of ``store``."""
         return Sealer(
@@ -90,6 +104,15 @@ class LogPlace:
         yield from kept_in(file for file in files if file.exists())
         stores = [anchor for anchor in self.anchors if isinstance(anchor, S3Anchor | TimestampAnchor)]
         yield from (Outside(f"anchor {anchor.name}", text) for anchor in stores for text in anchor.kept())
+
+
+def _link(file: Path, kept: Path) -> None:
+    """Give a file a second name, which is no other one's."""
+    try:
+        if not (kept.exists() and kept.samefile(file)):
+            os.link(file, kept)
+    except OSError as error:
+        raise LogError(f"{file} cannot be kept as {kept}: {error.strerror}", remedy=f"move {kept} away") from error
 
 
 def kept_in(files: Iterable[Path]) -> Iterator[Outside]:

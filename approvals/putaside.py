@@ -21,9 +21,11 @@ _row = put_aside.c
 _MAX_SOURCE: Final = 24
 
 
-def aside(connection: sa.Connection, log: int, source: str, subject: str, row: Mapping[str, Any]) -> None:
+def aside(
+    connection: sa.Connection, log: int, source: str, subject: str, row: Mapping[str, Any] | sa.RowMapping
+) -> None:
     """Keep one row of the table ``source``; an edited one may hold anything."""
-    body = json.dumps({name: _plain(value) for name, value in row.items()}, sort_keys=True)
+    body = json.dumps({name: _plain(value) for name, value in dict(row).items()}, sort_keys=True)
     values = {"log": log, "source": source[:_MAX_SOURCE], "subject": subject, "body": body}
     connection.execute(sa.insert(put_aside).values(digest=digest_bytes(body.encode()), **values))
 
