@@ -5,7 +5,8 @@
 and no right to remove anything.
 
 1. An object is named by the size of its checkpoint, and put only where there is none of that name, locked in the mode
-COMPLIANCE: not even the owner of the account shortens it. 2. Where there is one, it must be of the same tree. 3. The
+COMPLIANCE: not even the owner of the account shortens it. 2. Where there is one, it must be of the same tree; where
+that is of another log, as of one that was closed, this log has a folder of its own. 3. The
 lock is read back: a store that takes the object and ignores the lock is no anchor. 4. At most one a minute, since a
 busy log signs every second; what is left out follows with the next checkpoint or heartbeat.
 
@@ -14,6 +15,7 @@ Guarantees: for reading, every version counts, so an object that was hidden or o
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import re
 import time
@@ -76,10 +78,14 @@ class S3Anchor:
         now = time.monotonic()
         if now - self._told < self.every:  # 4.
             return ()
-        key = f"{self.prefix}/{checkpoint.size:020d}{_SUFFIX}".lstrip("/")
+        size = f"{checkpoint.size:020d}{_SUFFIX}"
+        key = f"{self.prefix}/{size}".lstrip("/")
         with _told_of(self):
-            if not self._put(key, str(note)):
-                self._compare(key, note)  # 2.
+            if not self._put(key, str(note)):  # 2.
+                if not self._read(key).startswith(f"{checkpoint.origin}\n"):
+                    key = f"{self.prefix}/{_folder(checkpoint.origin)}/{size}".lstrip("/")
+                if not self._put(key, str(note)):
+                    self._compare(key, note)
             self._require_lock(key)  # 3.
         self._told = now
         return ()
@@ -94,7 +100,10 @@ class S3Anchor:
         with _told_of(self):
             pages = self._s3.get_paginator("list_object_versions").paginate(Bucket=self.bucket, Prefix=start)
             found = [(one["Key"], one["VersionId"]) for page in pages for one in page.get("Versions", ())]
-            for key, version in sorted(one for one in found if one[0].endswith(_SUFFIX))[-MAX_READ:]:
+            folders: dict[str, list[tuple[str, str]]] = {}
+            for key, version in sorted(one for one in found if one[0].endswith(_SUFFIX)):
+                folders.setdefault(key.rpartition("/")[0], []).append((key, version))
+            for key, version in (one for listed in folders.values() for one in listed[-MAX_READ:]):
                 yield self._read(key, VersionId=version)
 
     @property
@@ -148,6 +157,11 @@ class S3Anchor:
     def _read(self, key: str, **version: str) -> str:
         with self._s3.get_object(Bucket=self.bucket, Key=key, **version)["Body"] as body:
             return str(body.read(_MAX_NOTE).decode("utf-8", "replace"))
+
+
+def _folder(origin: str) -> str:
+    """Return the name of the folder of a log, which is no other one's."""
+    return hashlib.sha256(origin.encode()).hexdigest()[:32]
 
 
 @contextmanager

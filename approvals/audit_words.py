@@ -34,7 +34,7 @@ def explain(report: VerifyReport, *, bundle: bool) -> None:
         say(f"and {report.more} more findings")
     if not report.ok:
         say("TAMPERED: the log or the tables are not what was written")
-        say("   do: keep a copy, find out who could write there, then close it: checkvalve audit restart --reason TEXT")
+        say("   do: keep a copy, find out who could write there, then close it: checkvalve audit restart --note TEXT")
         return
     with_tables = "each other" if bundle else "each other and with the tables"
     say(f"ok: {report.events} events agree with {with_tables}")

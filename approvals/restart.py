@@ -76,7 +76,7 @@ def restart(store: Store, place: LogPlace, people: Reviewers, order: Order) -> R
     """
     kept(order.reason)
     if not order.reason.strip():
-        raise LogError("closing a log takes a reason", remedy="say why: --reason TEXT")
+        raise LogError("closing a log takes a reason", remedy="say why: --note TEXT")
     old, key = _keys(place)
     if key is not None and _is_done(store, key):
         closed = _last_closed(store)

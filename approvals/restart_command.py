@@ -39,7 +39,7 @@ def register(
     def restart_(
         context: typer.Context,
         *,
-        reason: Annotated[str, typer.Option(help="Why; kept in the log.")],
+        note: Annotated[str, typer.Option(help="Why; kept in the log.")],
         origin: Annotated[str, typer.Option(help="The new log's name; else one is drawn.")] = "",
         from_event: Annotated[
             int | None,
@@ -57,7 +57,7 @@ def register(
             queue = Queue(store)
             by = prove(context, queue, token, token_file)
             here = place()
-            _explain(restart(store, here, queue.reviewers, Order(by, reason, origin, from_event)))
+            _explain(restart(store, here, queue.reviewers, Order(by, note, origin, from_event)))
             for one in here.public_keys():
                 typer.echo(str(one))
             typer.echo("give these lines to verifiers and witnesses over a way you trust", err=True)
