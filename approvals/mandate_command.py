@@ -20,6 +20,7 @@ from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.mandate_file import read_mandates
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.redaction import Veil
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.spans import span_of
 from checkvalve.approvals.terminal import AsJson, Token, TokenFile, console, opened, prove, stop
@@ -52,11 +53,12 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
             now = queue.clock()
             found = [item for item in queue.mandates.list(thread=thread) if everything or item.state(now) == "in force"]
             if as_json:
-                typer.echo(json.dumps([item.to_json(now) for item in found], indent=2))
+                told = [queue.veiling.veil(item.thread).json(item.to_json(now)) for item in found]
+                typer.echo(json.dumps(told, indent=2))
             elif not found:
                 console().print(Text(neutralise(f"no mandate is in force in {queue.store.address}")), soft_wrap=True)
             for item in [] if as_json else found:
-                _line(item, now)
+                _line(item, now, queue.veiling.veil(item.thread))
 
     @app.command()
     def show(mandate_id: Id, *, as_json: AsJson = False) -> None:
@@ -64,11 +66,11 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         with opened(open_queue) as queue:
             found, now = queue.mandates.find(mandate_id), queue.clock()
             if as_json:
-                typer.echo(json.dumps(found.to_json(now), indent=2))
+                typer.echo(json.dumps(queue.veiling.veil(found.thread).json(found.to_json(now)), indent=2))
                 return
             with queue.store.read() as connection:
                 events = list(audit.read_events(connection, subject=found.id))
-            _card(found, now)
+            _card(found, now, queue.veiling.veil(found.thread))
             console().print(events_table(events))
 
 
@@ -124,7 +126,7 @@ def _add_granting(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
             if as_json:
                 typer.echo(json.dumps(granted.to_json(queue.clock()), indent=2))
             else:
-                _line(granted, queue.clock())
+                _line(granted, queue.clock(), queue.veiling.veil(granted.thread))
 
 
 def _add_revoking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
@@ -134,7 +136,8 @@ def _add_revoking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         with opened(open_queue) as queue:
             found = queue.mandates.find(mandate_id)
             reviewer = prove(context, queue, token, token_file)
-            _line(queue.revoke_mandate(found.id, reviewer), queue.clock())
+            ended = queue.revoke_mandate(found.id, reviewer)
+            _line(ended, queue.clock(), queue.veiling.veil(ended.thread))
 
 
 def _offer(body: object) -> Mandate:
@@ -175,7 +178,7 @@ def _requester(queue: Queue, thread: str) -> str:
     return people.pop()
 
 
-def _line(item: MandateEntry, now: int) -> None:
+def _line(item: MandateEntry, now: int, veil: Veil) -> None:
     """Print one mandate in three lines: who and until when, what, and how much of it is left."""
     state = item.state(now)
     until = f"until {to_the_second(item.expires_at)}"
@@ -187,7 +190,7 @@ def _line(item: MandateEntry, now: int) -> None:
         safe(f" {when}, for {item.requester or 'nobody by name'} in thread {item.thread}"),
     )
     console().print(head, soft_wrap=True)
-    console().print(Text("    ").append_text(safe(item.mandate.in_words())), soft_wrap=True)
+    console().print(Text("    ").append_text(safe(veil.text(item.mandate.in_words()))), soft_wrap=True)
     console().print(
         Text("    ").append_text(safe(f"{_used(item)}; granted by {item.granted_by}", "dim")), soft_wrap=True
     )
@@ -198,10 +201,10 @@ def _used(item: MandateEntry) -> str:
     return calls if item.mandate.total is None else f"{calls}, {item.spent:f} of {item.mandate.total:f}"
 
 
-def _card(item: MandateEntry, now: int) -> None:
+def _card(item: MandateEntry, now: int, veil: Veil) -> None:
     table = plain_table(header=False)
     rows = [
-        ("mandate", item.mandate.in_words()),
+        ("mandate", veil.text(item.mandate.in_words())),
         ("state", item.state(now)),
         ("used", _used(item).removeprefix("used: ")),
         ("thread", item.thread),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,9 +15,11 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.lists import events_table
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.standing_draft import DAYS, MAX_DAYS, Widening
+from checkvalve.approvals.standing_entry import StandingEntry
 from checkvalve.approvals.standing_options import moment, widened
 from checkvalve.approvals.standing_shown import print_entry, print_line, print_rule, print_run
 from checkvalve.approvals.terminal import AsJson, Id, Token, TokenFile, console, opened, prove
+from checkvalve.filters.strictjson import JSON
 
 RuleId = Annotated[str, typer.Argument(help="The rule's id, or its first characters.")]
 Anything = Annotated[list[str] | None, typer.Option("--any", help="Content that may be anything. May be repeated.")]
@@ -56,14 +58,14 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         with opened(open_queue) as queue:
             found = [r for r in queue.standing_rules.list() if everything or r.state in {"in force", "waiting"}]
             if as_json:
-                typer.echo(json.dumps([item.to_json() for item in found], indent=2))
+                typer.echo(json.dumps([_json(queue, item.proposal_id, item.to_json()) for item in found], indent=2))
                 return
             if queue.standing_rules.mode == "off":
                 console().print("standing rules are switched off (setting standing_rules): none of these counts")
             if not found:
                 console().print("there is no standing rule; make one of a call that succeeded: standing draft ID")
             for item in found:
-                print_line(item)
+                print_line(item, queue.veiling.around(item.proposal_id))
 
     @app.command()
     def show(rule_id: RuleId, *, since: Since = "", as_json: AsJson = False) -> None:
@@ -72,11 +74,13 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
             found = queue.standing_rules.find(rule_id)
             run = queue.standing_rules.run(found, since=moment(since, queue.clock()))
             if as_json:
-                typer.echo(json.dumps({**found.to_json(), "dry_run": run.to_json()}, indent=2))
+                typer.echo(
+                    json.dumps({**_json(queue, found.proposal_id, found.to_json()), "dry_run": run.to_json()}, indent=2)
+                )
                 return
             with queue.store.read() as connection:
                 events = list(audit.read_events(connection, subject=found.id))
-            print_entry(found)
+            print_entry(found, queue.veiling.around(found.proposal_id))
             print_run(run)
             console().print(events_table(events))
 
@@ -116,9 +120,9 @@ def _add_trying(app: typer.Typer, open_queue: Callable[[], Queue], name: str, *,
             )
             trial = queue.standing_rules.trial(proposal.id, wider, since=moment(since, queue.clock()))
             if as_json:
-                typer.echo(json.dumps(trial.to_json(), indent=2))
+                typer.echo(json.dumps(_json(queue, proposal.id, trial.to_json()), indent=2))
                 return
-            print_rule(trial.rule, days=trial.days)
+            print_rule(trial.rule, queue.veiling.around(proposal.id), days=trial.days)
             if history:
                 print_run(trial.run)
             console().print(f"nothing was saved; to save it: checkvalve approvals standing make {proposal.id[:8]} ...")
@@ -172,7 +176,7 @@ def _add_making(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
                 _show_first(queue, proposal.id, wider)
             reviewer = prove(context, queue, token, token_file)
             made = queue.standing_rules.make(proposal.id, wider, reviewer)
-            _tell(made, as_json=as_json)
+            _tell(queue, made, as_json=as_json)
 
     @app.command()
     def confirm(
@@ -187,10 +191,10 @@ def _add_making(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         with opened(open_queue) as queue:
             found = queue.standing_rules.find(rule_id)
             if not as_json:
-                print_entry(found)
+                print_entry(found, queue.veiling.around(found.proposal_id))
                 print_run(queue.standing_rules.run(found))
             reviewer = prove(context, queue, token, token_file)
-            _tell(queue.standing_rules.confirm(found.id, reviewer), as_json=as_json)
+            _tell(queue, queue.standing_rules.confirm(found.id, reviewer), as_json=as_json)
 
 
 def _add_ending(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
@@ -207,21 +211,27 @@ def _add_ending(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         with opened(open_queue) as queue:
             found = queue.standing_rules.find(rule_id)
             reviewer = prove(context, queue, token, token_file)
-            _tell(queue.standing_rules.revoke(found.id, reviewer), as_json=as_json)
+            _tell(queue, queue.standing_rules.revoke(found.id, reviewer), as_json=as_json)
 
 
 def _show_first(queue: Queue, proposal_id: str, wider: Widening) -> None:
     trial = queue.standing_rules.trial(proposal_id, wider)
-    print_rule(trial.rule, days=trial.days)
+    print_rule(trial.rule, queue.veiling.around(proposal_id), days=trial.days)
     print_run(trial.run)
     trial.run.require_clean()  # before anybody types a token; it is looked at again when it is saved
 
 
-def _tell(made: Any, *, as_json: bool) -> None:
+def _json(queue: Queue, proposal_id: str, found: dict[str, JSON]) -> dict[str, JSON]:
+    """Return what is printed of a rule for programs, under the veil of the task that its call was of."""
+    shown = queue.veiling.around(proposal_id).json(found)
+    return shown if isinstance(shown, dict) else {}
+
+
+def _tell(queue: Queue, made: StandingEntry, *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(made.to_json(), indent=2))
+        typer.echo(json.dumps(_json(queue, made.proposal_id, made.to_json()), indent=2))
         return
-    print_line(made)
+    print_line(made, queue.veiling.around(made.proposal_id))
     if made.state == "waiting":
         said = f"it counts for nothing before another person confirms it: standing confirm {made.id[:8]}"
         console().print(said, soft_wrap=True)

@@ -1,4 +1,7 @@
-"""Standing rules and their dry runs in the terminal: content as plain text, what people refused first and in red."""
+"""Standing rules and their dry runs in the terminal: content as plain text, what people refused first and in red.
+
+Guarantees: a rule is printed under the veil of the task that its call was of: what a card does not show is a mark here.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from rich.text import Text
 
 from checkvalve.approvals.card import plain_table, safe
 from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.redaction import Veil
 from checkvalve.approvals.render import short
 from checkvalve.approvals.standing import StandingRule
 from checkvalve.approvals.standing_dryrun import LISTED, DryRun
@@ -30,13 +34,16 @@ _ENDS: Final = {
 }
 
 
-def print_line(item: StandingEntry) -> None:
+def print_line(item: StandingEntry, veil: Veil) -> None:
     """Print one rule in three lines: how it stands and until when, what it says, and how much of it is left."""
     out, until = console(), to_the_second(item.expires_at)
     when = f"until {until}" if item.state in {"in force", "waiting", "used up"} else f"since {_ended(item)}"
     head = Text.assemble((item.id[:SHORT_ID], "bold"), "  ", (item.state, _STYLES[item.state]), safe(f" {when}"))
     out.print(head, soft_wrap=True)
-    out.print(Text("    ").append_text(Text(short(item.rule.in_words(), limit=_MAX), overflow="fold")), soft_wrap=True)
+    out.print(
+        Text("    ").append_text(Text(short(veil.text(item.rule.in_words()), limit=_MAX), overflow="fold")),
+        soft_wrap=True,
+    )
     out.print(Text("    ").append_text(safe(f"{used(item)}; {agreed(item)}", "dim")), soft_wrap=True)
 
 
@@ -59,13 +66,13 @@ def _ended(item: StandingEntry) -> str:
     return f"{at}, by {item.ended_by}" if item.ended_by else at
 
 
-def print_rule(rule: StandingRule, *, days: int) -> None:
+def print_rule(rule: StandingRule, veil: Veil, *, days: int) -> None:
     """Print a rule that is not saved, value by value."""
     table = plain_table("argument", "role", "kind", "has to be", "wider by")
     for item in rule.constraints:
         said = item.in_words().removeprefix(f"{item.dotted()} ")
         wider = Text(", ".join(_OPTIONS[how] for how in item.others()), style="dim")
-        text = Text(short(said, limit=_MAX), overflow="fold")
+        text = Text(short(veil.text(said), limit=_MAX), overflow="fold")
         table.add_row(safe(item.dotted()), Text(item.role), safe(item.kind), text, wider)
     out = console()
     out.print(Text.assemble("A standing rule for ", safe(f"{rule.name}, {rule.effect}", "bold")), soft_wrap=True)
@@ -102,9 +109,9 @@ def print_run(run: DryRun) -> None:
         out.print(Text(said, style="bold white on red"))
 
 
-def print_entry(item: StandingEntry) -> None:
+def print_entry(item: StandingEntry, veil: Veil) -> None:
     """Print everything of one rule."""
-    print_line(item)
+    print_line(item, veil)
     table = plain_table(header=False)
     rows = [
         ("made from", item.proposal_id),

@@ -49,6 +49,13 @@ class Veiling:
         key = hmac.new(self._key, f"redaction {thread}".encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
         return Veil(key, self.registered, told([*self._secrets(thread), *more]))
 
+    def around(self, proposal_id: str) -> Veil:
+        """Return the veil of the task that a call is of, for what was made of that call."""
+        query = sa.select(proposals.c.thread).where(proposals.c.id == proposal_id)
+        with self._store.read() as connection:
+            thread = connection.execute(query).scalar()
+        return self.veil(str(thread or ""))
+
     def seen(self, row: Proposal) -> Seen:
         """Return one call as it is shown."""
         return seen(row, self.veil(row.thread))

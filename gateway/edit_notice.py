@@ -1,7 +1,8 @@
 """What a model is told when a person changed its call before it ran: which values, and what the result is of.
 
-Guarantees: the words are ours, the values those of the two records, cut and made visible; the result itself stays as it
-was, since the notice stands before it in the one message that answers the call.
+Guarantees: the words are ours, the values those of the two records, cut and made visible, with a mark for what no person
+is shown either: a password that a reviewer typed is told to no model. The result itself stays as it was, since the
+notice stands before it in the one message that answers the call.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from langgraph.types import Command
 
 from checkvalve.approvals.editing import EDITED, Change, changes
 from checkvalve.approvals.render import short
+from checkvalve.approvals.seen import Seen
+from checkvalve.approvals.veiled import Veiled
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.handover import ToolResult
 
@@ -25,6 +28,11 @@ _FIRST: Final = (
     f"A person changed the arguments of this call before it ran [{EDITED}, approval {{approval}}]. Changed: {{what}}. "
     "Work with the changed call from now on, and do not make the one that you proposed unless the user asks."
 )
+
+
+def edit_notice(before: Mapping[str, JSON], edited: Seen) -> str:
+    """Return what a model is told of an edit of its call; what no person is shown of it is a mark."""
+    return notice(edited.hide(before), edited.args(), edited.id)
 
 
 def notice(before: Mapping[str, JSON], after: Mapping[str, JSON], approval: str) -> str:
@@ -39,10 +47,15 @@ def _change(item: Change) -> str:
     path = short(item.path)
     if item.kind == "removed":
         return f"{path} was left out"
-    after = short(json.dumps(item.after, ensure_ascii=False), limit=_VALUE)
+    after = _shown(item.after)
     if item.kind == "added":
         return f"{path} was added as {after}"
-    return f"{path} from {short(json.dumps(item.before, ensure_ascii=False), limit=_VALUE)} to {after}"
+    return f"{path} from {_shown(item.before)} to {after}"
+
+
+def _shown(value: JSON) -> str:
+    text = value if isinstance(value, Veiled) else json.dumps(value, ensure_ascii=False)
+    return short(text, limit=_VALUE)
 
 
 def with_notice(result: ToolResult, text: str, call_id: str) -> ToolResult:
@@ -78,4 +91,4 @@ def _told(value: Any, text: str, call_id: str) -> Any:
             return value
 
 
-__all__ = ["MAX_CHANGES", "begun", "notice", "with_notice"]
+__all__ = ["MAX_CHANGES", "begun", "edit_notice", "notice", "with_notice"]

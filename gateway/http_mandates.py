@@ -6,7 +6,7 @@ a review surface, never here.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias, cast
 
 from fastapi import APIRouter, Path, Response
 
@@ -25,7 +25,8 @@ def mandates(thread: Thread, server: Server, client: Looker) -> list[View]:
     """List the mandates of a run, ended ones too."""
     server.own(thread, client)
     queue = server.gateway.queue
-    return [item.to_json(queue.clock()) for item in queue.mandates.list(thread=thread)]
+    veil, now = queue.veiling.veil(thread), queue.clock()
+    return [cast("View", veil.json(item.to_json(now))) for item in queue.mandates.list(thread=thread)]
 
 
 @router.post("/runs/{thread}/mandates", status_code=201, responses=PROBLEMS)
@@ -56,7 +57,7 @@ def endorsements(thread: Thread, server: Server, client: Looker) -> list[View]:
     """List the data that people accepted in a run. Values are content: show them as text and nothing else."""
     server.own(thread, client)
     queue = server.gateway.queue
-    return [item.to_json(queue.clock()) for item in queue.endorsed.list(thread=thread)]
+    return [item.to_json(queue.clock()) for item in queue.veiling.accepted(queue.endorsed.list(thread=thread))]
 
 
 @router.delete("/runs/{thread}/endorsements/{given}", responses=PROBLEMS)
@@ -65,7 +66,8 @@ def take_back(thread: Thread, given: Given, server: Server, client: Runner) -> V
     server.own(thread, client)
     queue = server.gateway.queue
     try:
-        return queue.endorsed.take_back(given, thread=thread, by=f"client:{client.name}").to_json(queue.clock())
+        found = queue.endorsed.take_back(given, thread=thread, by=f"client:{client.name}")
+        return queue.veiling.accepted([found])[0].to_json(queue.clock())
     except NotFoundError as error:
         raise _unknown("endorsement") from error
     except ConflictError as error:

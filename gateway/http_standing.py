@@ -81,7 +81,7 @@ Since: TypeAlias = Annotated[
 def listing(server: Server, caller: Calling) -> list[View]:
     """List the standing rules, ended ones too. Values in them are content: show them as text and nothing else."""
     caller.must_decide()
-    return [item.to_json() for item in _rules(server).list()]
+    return [_shown(server, item.proposal_id, item.to_json()) for item in _rules(server).list()]
 
 
 @router.get("/standing-rules/{name}", responses=PROBLEMS)
@@ -93,7 +93,7 @@ def show(name: RuleId, server: Server, caller: Calling, since_days: Since = 30) 
         run = _rules(server).run(found, since=_since(server, since_days))
     except ApprovalError as error:
         raise _refused(error) from error
-    return {**found.to_json(), "dry_run": run.to_json()}
+    return {**_shown(server, found.proposal_id, found.to_json()), "dry_run": run.to_json()}
 
 
 @router.post("/approvals/{name}/standing-rule/dry-run", responses=PROBLEMS)
@@ -101,7 +101,8 @@ def try_out(name: Name, body: Wider, server: Server, caller: Calling, since_days
     """Draft a rule from a call that succeeded, and say what it would have let through. Nothing is saved."""
     caller.must_decide()
     try:
-        return _rules(server).trial(name, body.value(), since=_since(server, since_days)).to_json()
+        trial = _rules(server).trial(name, body.value(), since=_since(server, since_days))
+        return _shown(server, name, trial.to_json())
     except ApprovalError as error:
         raise _refused(error) from error
 
@@ -115,7 +116,7 @@ def make(name: Name, body: Wider, server: Server, caller: Calling, response: Res
     except ApprovalError as error:
         raise _refused(error) from error
     response.headers["Location"] = f"/standing-rules/{made.id}"
-    return made.to_json()
+    return _shown(server, made.proposal_id, made.to_json())
 
 
 @router.post("/standing-rules/{name}/confirm", responses=PROBLEMS)
@@ -123,7 +124,8 @@ def confirm(name: RuleId, server: Server, caller: Calling) -> View:
     """Agree to a rule as the second person."""
     reviewer = caller.must_decide()
     try:
-        return _rules(server).confirm(name, reviewer).to_json()
+        found = _rules(server).confirm(name, reviewer)
+        return _shown(server, found.proposal_id, found.to_json())
     except ApprovalError as error:
         raise _refused(error) from error
 
@@ -133,9 +135,16 @@ def revoke(name: RuleId, server: Server, caller: Calling) -> View:
     """Take a rule back: calls that rely on it and have not run yet will not."""
     reviewer = caller.must_decide()
     try:
-        return _rules(server).revoke(name, reviewer).to_json()
+        found = _rules(server).revoke(name, reviewer)
+        return _shown(server, found.proposal_id, found.to_json())
     except ApprovalError as error:
         raise _refused(error) from error
+
+
+def _shown(server: RunServer, proposal_id: str, found: View) -> View:
+    """Return a rule as it is shown: what the card of its call does not show is a mark here, too."""
+    shown = server.gateway.queue.veiling.around(proposal_id).json(found)
+    return shown if isinstance(shown, dict) else {}
 
 
 def _rules(server: RunServer) -> StandingRules:

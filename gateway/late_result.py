@@ -19,9 +19,10 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import replies
 from checkvalve.gateway.cleaning import cleaned
-from checkvalve.gateway.edit_notice import begun, notice
+from checkvalve.gateway.edit_notice import begun, edit_notice
 from checkvalve.gateway.handover import FORMAT, messages_of, unpack
 from checkvalve.gateway.result_text import result_text
+from checkvalve.gateway.told_values import as_seen
 from checkvalve.graphs.errors import CheckpointError
 from checkvalve.graphs.inbound import Inbound
 
@@ -43,7 +44,7 @@ def late_result(outcome: Outcome, inbound: Inbound, asked: Proposal | None = Non
     message = _late(outcome, call, inbound)
     if asked is None or asked.id == outcome.proposal.id:
         return message
-    said = notice(asked.args(), outcome.proposal.args(), outcome.proposal.id)
+    said = edit_notice(asked.args(), as_seen(outcome.proposal))
     return begun(message, said)
 
 

@@ -143,7 +143,8 @@ def _decided(case: Case, manifest: Manifest, policy: Policy, profile: str) -> Ex
 
 def _stored(call: str, loaded: LoadedSettings) -> Explained:
     try:
-        row = open_queue(loaded.settings, create=False).find(call)
+        queue = open_queue(loaded.settings, create=False)
+        row = queue.veiling.seen(queue.find(call))
     except NotFoundError as error:
         raise CaseError(f"there is no file and no proposal {call!r}", "give a case, or the start of an id") from error
     decision = {**row.decision, "verdict": row.verdict_name, "rule": row.rule, "reason": row.reason}

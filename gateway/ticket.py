@@ -24,11 +24,12 @@ from checkvalve.approvals.verdicts import Verdict
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import replies
 from checkvalve.gateway.conversation import call_name, messages_in, thread_of, turn_of
-from checkvalve.gateway.edit_notice import begun, notice, with_notice
+from checkvalve.gateway.edit_notice import begun, edit_notice, with_notice
 from checkvalve.gateway.errors import UncheckedResultError
 from checkvalve.gateway.handover import ToolResult, messages_of, pack, state_of
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.messages import mark_of
+from checkvalve.gateway.told_values import as_seen
 from checkvalve.graphs.calls import Call, runs_in_sandbox
 from checkvalve.graphs.edited import as_edited, recheck
 from checkvalve.graphs.errors import CheckpointError
@@ -106,7 +107,7 @@ class Ticket:
         return begun(message, self._changed()) if self.edited else message
 
     def _changed(self) -> str:
-        return notice(self.session.request(self.call).args, self.proposal.args(), self.proposal.id)
+        return edit_notice(self.session.request(self.call).args, as_seen(self.proposal))
 
     def names(self) -> dict[str, str]:
         """Return what a log line says of this call."""

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from checkvalve.approvals import pages_data
+from checkvalve.approvals import pages_data, searching
 from checkvalve.approvals.batching import Batch, batch_of
 from checkvalve.approvals.equal import Equals, equals
 from checkvalve.approvals.errors import NotFoundError, StoreCorruptError
@@ -96,7 +96,7 @@ def history(
 ) -> Response:
     """Show what became of calls, newest first."""
     chosen = State(state) if state in set(State) else None
-    found = pages_data.history(visit.desk.queue.store, words=q, state=chosen, page=page)
+    found = searching.history(visit.desk.queue, words=q, state=chosen, page=page)
     views, damaged = _views(visit, found, items=False)
     return visit.page(
         "history.html",

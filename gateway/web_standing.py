@@ -50,7 +50,8 @@ router: Final = APIRouter()
 def listing(visit: Looking, done: str = "") -> Response:
     """Show the rules, newest first, and what the week says could be one."""
     rules = visit.desk.queue.standing_rules
-    found = [entry_view(item) for item in reversed(rules.list())]
+    around = visit.desk.queue.veiling.around
+    found = [entry_view(item, around(item.proposal_id)) for item in reversed(rules.list())]
     held, over = [row for row in found if row.holds], [row for row in found if not row.holds]
     return visit.page(
         "standing.html",
@@ -69,7 +70,7 @@ def one(visit: Looking, name: Id, done: str = "") -> Response:
     found = rules.find(name)
     return visit.page(
         "standing_rule.html",
-        row=entry_view(found),
+        row=entry_view(found, visit.desk.queue.veiling.around(found.proposal_id)),
         run=run_view(rules.run(found)),
         mine=visit.reviewer.name in found.people,
         events=pages_data.log_of(visit.desk.queue.store, found.id),
@@ -160,13 +161,13 @@ def _draft_page(visit: Visit, proposal: Proposal, wider: Widening) -> Response:
     except (QueueError, StandingRuleError) as error:
         raise _no(error, where) from error
     at, text = str(now_ms(visit)), json.dumps(_as_json(wider), sort_keys=True)
-    rule_digest = digest(trial.rule.to_json())
+    rule_digest, seen = digest(trial.rule.to_json()), visit.desk.queue.veiling.seen(proposal)
     return visit.page(
         "standing_draft.html",
-        card=view(visit.desk.queue.veiling.seen(proposal)),
+        card=view(seen),
         grave=pages_data.tier(proposal) in GRAVE,
-        fields=list(zip(rule_view(tight.rule).constraints, _chosen(trial, wider), strict=True)),
-        rule=rule_view(trial.rule),
+        fields=list(zip(rule_view(tight.rule, seen.veil).constraints, _chosen(trial, wider), strict=True)),
+        rule=rule_view(trial.rule, seen.veil),
         run=run_view(trial.run),
         wider=wider,
         text=text,

@@ -10,6 +10,7 @@ from checkvalve.approvals.clock import micros
 from checkvalve.approvals.moves import OBSERVE
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.redaction import Veil
 from checkvalve.approvals.report import Group, report
 from checkvalve.approvals.risk import Tier, tier_of
 from checkvalve.approvals.standing import ANYBODY, Constraint, StandingRule
@@ -132,13 +133,13 @@ def card_note(proposal: Proposal) -> CardNote:
     return CardNote(str(known.get("id") or ""), str(known.get("why") or ""), str(known.get("rule") or ""), may)
 
 
-def rule_view(rule: StandingRule) -> RuleView:
+def rule_view(rule: StandingRule, veil: Veil) -> RuleView:
     """Return a rule for a page."""
     return RuleView(
         tool=line(rule.name),
         effect=rule.effect,
         requester=None if rule.requester == ANYBODY else line(rule.requester),
-        constraints=tuple(_constraint(item) for item in rule.constraints),
+        constraints=tuple(_constraint(item, veil) for item in rule.constraints),
         answers=rule.answers,
         max_calls=rule.max_calls,
         per_day=rule.per_day,
@@ -148,12 +149,12 @@ def rule_view(rule: StandingRule) -> RuleView:
     )
 
 
-def _constraint(item: Constraint) -> ConstraintView:
-    values = tuple(shown(text) for text in item.values)
+def _constraint(item: Constraint, veil: Veil) -> ConstraintView:
+    values = tuple(shown(veil.text(text)) for text in item.values)
     return ConstraintView(line(item.dotted()), item.dotted(), item.role, item.kind, item.how, values, item.others())
 
 
-def entry_view(item: StandingEntry) -> EntryView:
+def entry_view(item: StandingEntry, veil: Veil) -> EntryView:
     """Return a stored rule for a page."""
     used = f"{len(item.used)} / {item.rule.max_calls}"
     if item.rule.max_total is not None:
@@ -161,7 +162,7 @@ def entry_view(item: StandingEntry) -> EntryView:
     return EntryView(
         id=item.id,
         state=item.state,
-        rule=rule_view(item.rule),
+        rule=rule_view(item.rule, veil),
         proposal_id=item.proposal_id,
         made_by=line(item.made_by),
         made_at=item.made_at,
