@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, moves, undos
+from checkvalve.approvals import audit, doubts, moves, undos
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.outcome import Ending
@@ -20,6 +21,17 @@ from checkvalve.approvals.records import Proposal, State, idempotency_key, store
 from checkvalve.approvals.tables import attempts, grants
 from checkvalve.approvals.undo_call import Kept
 from checkvalve.filters.strictjson import JSON
+
+_mine = attempts.c.proposal_id == sa.bindparam("wanted")
+_permit = sa.update(grants).where(
+    grants.c.proposal_id == sa.bindparam("wanted"), grants.c.digest == sa.bindparam("wanted_digest")
+)
+_ONE: Final = sa.select(attempts).where(_mine)
+_BEGIN: Final = sa.insert(attempts)
+_AGAIN: Final = sa.update(attempts).where(_mine, attempts.c.fence == sa.bindparam("old_fence"))
+_FINISH: Final = _AGAIN.where(attempts.c.finished_at.is_(None))
+_USE: Final = _permit.where(grants.c.used_at.is_(None), grants.c.execute_by > sa.bindparam("now"))
+_USE_AGAIN: Final = _permit.where(grants.c.used_at.is_not(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +57,7 @@ class Attempt:
 
 def read(connection: sa.Connection, proposal_id: str) -> Attempt | None:
     """Return the attempt of a proposal, if there was one."""
-    row = connection.execute(sa.select(attempts).where(attempts.c.proposal_id == proposal_id)).mappings().one_or_none()
+    row = connection.execute(_ONE, {"wanted": proposal_id}).mappings().one_or_none()
     return None if row is None else Attempt(**row)
 
 
@@ -73,26 +85,16 @@ def claim(
     step("claim:moved")
     _use_grant(connection, moved, at=at, again=again)
     step("claim:granted")
-    previous = read(connection, proposal.id)
-    values = {
-        "owner": owner,
-        "lease_until": lease_until,
-        "started_at": at,
-        "finished_at": None,
-        "result": None,
-        "error": None,
-    }
-    if again and previous is not None:
-        values["fence"] = previous.fence + 1
-        taken = sa.update(attempts).where(attempts.c.proposal_id == proposal.id, attempts.c.fence == previous.fence)
-        if connection.execute(taken.values(values)).rowcount != 1:
-            raise moves.conflict(moved)
+    previous = read(connection, proposal.id) if again else None
+    key, fence = idempotency_key(proposal.id), 1 if previous is None else previous.fence + 1
+    attempt = Attempt(proposal.id, fence, key, owner, lease_until, at, None, None, None)
+    if previous is None:
+        connection.execute(_BEGIN, asdict(attempt))
     else:
-        values |= {"fence": 1, "proposal_id": proposal.id, "idempotency_key": idempotency_key(proposal.id)}
-        connection.execute(sa.insert(attempts).values(values))
-    attempt = read(connection, proposal.id)
-    if attempt is None:
-        raise moves.conflict(moved)
+        attempt = replace(attempt, idempotency_key=previous.idempotency_key)
+        old = {"wanted": proposal.id, "old_fence": previous.fence}
+        if connection.execute(_AGAIN, asdict(attempt) | old).rowcount != 1:
+            raise moves.conflict(moved)
     body: dict[str, JSON] = {
         "fence": attempt.fence,
         "owner": owner,
@@ -112,13 +114,9 @@ def worker(owner: str) -> str:
 
 
 def _use_grant(connection: sa.Connection, proposal: Proposal, *, at: int, again: bool) -> None:
-    permit = sa.update(grants).where(grants.c.proposal_id == proposal.id, grants.c.digest == proposal.digest)
-    permit = (
-        permit.where(grants.c.used_at.is_not(None))
-        if again
-        else permit.where(grants.c.used_at.is_(None), grants.c.execute_by > at)
-    )
-    if connection.execute(permit.values(used_at=at)).rowcount != 1:
+    wanted = {"wanted": proposal.id, "wanted_digest": proposal.digest, "used_at": at}
+    statement, given = (_USE_AGAIN, wanted) if again else (_USE, wanted | {"now": at})
+    if connection.execute(statement, given).rowcount != 1:
         raise ConflictError(f"proposal {proposal.id} has no permit that is good now", remedy="nothing was executed")
 
 
@@ -133,9 +131,8 @@ def finish(
        settled it: the state stays, and an event says what came late.
     """
     error = None if ending.error is None else json.dumps(ending.error)
-    own = sa.update(attempts).where(attempts.c.proposal_id == attempt.proposal_id, attempts.c.fence == attempt.fence)
-    open_ = own.where(attempts.c.finished_at.is_(None))
-    mine = connection.execute(open_.values(finished_at=at, result=ending.result, error=error))
+    own = {"wanted": attempt.proposal_id, "old_fence": attempt.fence}
+    mine = connection.execute(_FINISH, own | {"finished_at": at, "result": ending.result, "error": error})
     proposal = moves.load(connection, attempt.proposal_id)
     details: dict[str, JSON] = {
         "fence": attempt.fence,
@@ -155,4 +152,5 @@ def finish(
         **details,
     }
     audit.append(connection, at=at, kind="attempt.late", subject=proposal.id, body=late)
+    doubts.renew(connection, proposal.id, at=at)
     return proposal

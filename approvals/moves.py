@@ -8,7 +8,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, undos
+from checkvalve.approvals import audit, doubts, undos
 from checkvalve.approvals.clock import rfc3339, to_the_second
 from checkvalve.approvals.errors import ConflictError, NotFoundError
 from checkvalve.approvals.records import Proposal, State, from_row, may_move
@@ -18,6 +18,15 @@ from checkvalve.filters.strictjson import JSON
 OBSERVE = "observe"
 """Who issues the grants of observe mode: nobody looked, and every record of it says so."""
 _ONE: Final = sa.select(proposals).where(proposals.c.id == sa.bindparam("wanted"))
+_MOVE: Final = sa.update(proposals).where(
+    proposals.c.id == sa.bindparam("was_id"),
+    proposals.c.state == sa.bindparam("was_state"),
+    proposals.c.version == sa.bindparam("was_version"),
+    proposals.c.digest == sa.bindparam("was_digest"),
+)
+_GRANT: Final = sa.select(grants).where(grants.c.proposal_id == sa.bindparam("wanted"))
+_ISSUE: Final = sa.insert(grants)
+_MOVED: Final = ("version", "updated_at", "decided_by", "code", "note", "execute_by", "self_approved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +88,9 @@ def move(  # noqa: PLR0913  # each is a column of the move's record
         execute_by=execute_by if execute_by is not None else proposal.execute_by,
         self_approved=proposal.self_approved or self_approved,
     )
-    names = ("version", "updated_at", "decided_by", "code", "note", "execute_by", "self_approved")
-    changed = connection.execute(
-        sa.update(proposals)
-        .where(
-            proposals.c.id == proposal.id,
-            proposals.c.state == proposal.state.value,
-            proposals.c.version == proposal.version,
-            proposals.c.digest == proposal.digest,
-        )
-        .values(state=end.value, **{name: getattr(moved, name) for name in names})
-    )
-    if changed.rowcount != 1:
+    was = {"id": proposal.id, "state": proposal.state.value, "version": proposal.version, "digest": proposal.digest}
+    values = {"state": end.value, **{name: getattr(moved, name) for name in _MOVED}}
+    if connection.execute(_MOVE, values | {f"was_{name}": value for name, value in was.items()}).rowcount != 1:
         raise conflict(load(connection, proposal.id))
     body: dict[str, JSON] = {
         "from": proposal.state.value,
@@ -105,6 +105,8 @@ def move(  # noqa: PLR0913  # each is a column of the move's record
         **(details or {}),
     }
     audit.append(connection, at=at, kind=f"proposal.{end.value}", subject=proposal.id, body=body)
+    if proposal.state is State.UNKNOWN:
+        doubts.renew(connection, proposal.id, at=at)
     if proposal.rule == undos.RULE and end in undos.DONE:
         undos.note_undone(connection, moved, at=at)
     return moved
@@ -133,7 +135,7 @@ def issue_grant(
         "issued_at": at,
         "execute_by": execute_by,
     }
-    connection.execute(sa.insert(grants).values(used_at=None, **values))
+    connection.execute(_ISSUE, {"used_at": None, **values})
     body: dict[str, JSON] = {
         "digest": proposal.digest,
         "issued_by": by,
@@ -149,7 +151,7 @@ def issue_grant(
 
 def read_grant(connection: sa.Connection, proposal_id: str) -> Grant | None:
     """Return the permit of a proposal, used or not."""
-    row = connection.execute(sa.select(grants).where(grants.c.proposal_id == proposal_id)).mappings().one_or_none()
+    row = connection.execute(_GRANT, {"wanted": proposal_id}).mappings().one_or_none()
     return None if row is None else Grant(**row)
 
 

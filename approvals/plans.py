@@ -30,6 +30,8 @@ CHANNELS: Final = ("web", "cli", "rest", "chat")
 LINKED: Final = "plan.linked"
 """The kind of the event that says of which question another one is an edit, and whose."""
 _SECOND: Final = 1_000_000  # microseconds
+_ONE: Final = sa.select(plans).where(plans.c.proposal_id == sa.bindparam("wanted"))
+_STORE: Final = sa.insert(plans)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,7 @@ def store(connection: sa.Connection, proposal_id: str, plan: Plan, *, created_at
     moments = plan.moments()
     first = created_at + int((decide_by - created_at) * moments[0][0]) if moments else None
     values = {"proposal_id": proposal_id, "tier": plan.tier.value, "body": body, "next_at": first}
-    connection.execute(sa.insert(plans).values(parent="", edited_by="", step=0, **values))
+    connection.execute(_STORE, {"parent": "", "edited_by": "", "step": 0, **values})
     return digest_bytes(body.encode())
 
 
@@ -178,14 +180,14 @@ def read(connection: sa.Connection, proposal_id: str) -> Plan:
     Raises:
         StoreCorruptError: this program never wrote it.
     """
-    found = read_all(connection, [proposal_id])
-    return found[proposal_id]
+    row = connection.execute(_ONE, {"wanted": proposal_id}).mappings().one_or_none()
+    return of_row(row) if row is not None else _earlier(connection, [proposal_id])[proposal_id]
 
 
 def read_all(connection: sa.Connection, proposal_ids: Sequence[str]) -> dict[str, Plan]:
     """Return the plans of several questions; see :func:`read`."""
     rows = connection.execute(sa.select(plans).where(plans.c.proposal_id.in_(proposal_ids))).mappings().all()
-    found = {row["proposal_id"]: _plan(row) for row in rows}
+    found = {row["proposal_id"]: of_row(row) for row in rows}
     rest = [name for name in proposal_ids if name not in found]
     return found | (_earlier(connection, rest) if rest else {})
 
@@ -204,7 +206,12 @@ def _effect(decision: str) -> str:
     return str(body.get("action") or "") if isinstance(body, dict) else ""
 
 
-def _plan(row: sa.RowMapping) -> Plan:
+def of_row(row: Mapping[str, Any] | sa.RowMapping) -> Plan:
+    """Return the plan in a database row.
+
+    Raises:
+        StoreCorruptError: this program never wrote it.
+    """
     try:
         body = json.loads(row["body"])
     except ValueError as error:
@@ -239,6 +246,6 @@ def linked() -> sa.Select[tuple[str]]:
 
 
 __all__ = [
-    "CHANNELS", "LINKED", "ONE", "Alternative", "Need", "Plan", "Step", "forget", "link", "linked", "read",
-    "read_all", "store",
+    "CHANNELS", "LINKED", "ONE", "Alternative", "Need", "Plan", "Step", "forget", "link", "linked", "of_row",
+    "read", "read_all", "store",
 ]  # fmt: skip

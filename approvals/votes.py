@@ -32,6 +32,9 @@ CAST: Final = "vote.cast"
 """The kind of the event of a vote."""
 YES: Final = "yes"
 NO: Final = "no"
+_SORTED: Final = sa.select(votes).order_by(votes.c.at, votes.c.person)
+_OF_ONE: Final = _SORTED.where(votes.c.proposal_id == sa.bindparam("wanted"))
+_CAST: Final = sa.insert(votes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +163,13 @@ def read(connection: sa.Connection, proposal_id: str) -> list[Vote]:
     Raises:
         StoreCorruptError: a row holds what this program never writes.
     """
-    return read_all(connection, [proposal_id])[proposal_id]
+    return [_vote(row) for row in connection.execute(_OF_ONE, {"wanted": proposal_id}).mappings().all()]
 
 
 def read_all(connection: sa.Connection, proposal_ids: Sequence[str]) -> dict[str, list[Vote]]:
     """Return the votes on several questions; see :func:`read`."""
     found: dict[str, list[Vote]] = {name: [] for name in proposal_ids}
-    query = sa.select(votes).where(votes.c.proposal_id.in_(proposal_ids)).order_by(votes.c.at, votes.c.person)
-    for row in connection.execute(query).mappings().all():
+    for row in connection.execute(_SORTED.where(votes.c.proposal_id.in_(proposal_ids))).mappings().all():
         found[row["proposal_id"]].append(_vote(row))
     return found
 
@@ -244,7 +246,7 @@ def _vote_of(proposal_id: str, person: str, row: dict[str, Any]) -> Vote:
 
 def _write(connection: sa.Connection, proposal_id: str, person: str, row: dict[str, Any], earlier: Vote | None) -> None:
     if earlier is None:
-        connection.execute(sa.insert(votes).values(proposal_id=proposal_id, person=person, **row))
+        connection.execute(_CAST, {"proposal_id": proposal_id, "person": person, **row})
         return
     mine = (votes.c.proposal_id == proposal_id, votes.c.person == person, votes.c.vote == YES)
     if connection.execute(sa.update(votes).where(*mine).values(**row)).rowcount != 1:

@@ -41,9 +41,10 @@ def _rewritten(place: ModuleType | type, name: str, *changes: tuple[str, str]) -
     setattr(place, name, made[plain.__name__])
 
 
-COMPARES: Final = tuple(
-    (f"            proposals.c.{name} == proposal.{name}{value},\n", "")
-    for name, value in (("state", ".value"), ("version", ""), ("digest", ""))
+_always = sa.text("1 = 1")
+SETS: Final = sa.update(proposals).where(
+    proposals.c.id == sa.bindparam("was_id"),
+    *(sa.or_(proposals.c[name] == sa.bindparam(f"was_{name}"), _always) for name in ("state", "version", "digest")),
 )
 RULES: Final = (
     "    if not may_move(proposal.state, end, proposal.idempotency):\n        raise conflict(proposal)\n",
@@ -53,24 +54,25 @@ RULES: Final = (
 
 def no_compare(_: Job) -> None:
     """A move that sets without comparing."""
-    _rewritten(moves, "move", *COMPARES)
+    moves._MOVE = SETS  # type: ignore[misc]
 
 
 def no_used_grant(_: Job) -> None:
     """A permit that may be used again."""
-    _rewritten(attempts, "_use_grant", ("grants.c.used_at.is_(None), ", ""))
+    attempts._USE = attempts._permit.where(grants.c.execute_by > sa.bindparam("now"))  # type: ignore[misc]
 
 
 def no_unique_attempt(_: Job) -> None:
     """An attempt that makes room for the next one."""
-    old = "        connection.execute(sa.insert(attempts).values(values))\n"
+    old = "        connection.execute(_BEGIN, asdict(attempt))\n"
     gone = "        connection.execute(sa.delete(attempts).where(attempts.c.proposal_id == proposal.id))\n"
     _rewritten(attempts, "claim", (old, gone + old))
 
 
 def no_fence(_: Job) -> None:
     """Anybody may record the end of an attempt, again and again."""
-    _rewritten(attempts, "finish", (", attempts.c.fence == attempt.fence", ""))
+    anybody = sa.or_(attempt_rows.c.fence == sa.bindparam("old_fence"), _always)
+    attempts._FINISH = sa.update(attempt_rows).where(attempts._mine, anybody, attempt_rows.c.finished_at.is_(None))  # type: ignore[misc]
 
 
 def _no_comparison_with_the_log() -> None:
@@ -81,7 +83,8 @@ def _no_comparison_with_the_log() -> None:
 def no_single_use(job: Job) -> None:
     """All of it at once: what is left is a look before the leap."""
     _no_comparison_with_the_log()
-    _rewritten(moves, "move", *COMPARES, RULES)
+    no_compare(job)
+    _rewritten(moves, "move", RULES)
     no_used_grant(job)
     no_unique_attempt(job)
     no_fence(job)
