@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from checkvalve.approvals import audit
+from checkvalve.approvals import audit, restart_command
 from checkvalve.approvals.audit_words import explain_sealed, say
 from checkvalve.approvals.bundles import export_bundle
 from checkvalve.approvals.clock import micros, rfc3339, system_clock
@@ -22,6 +22,7 @@ from checkvalve.approvals.erasure import erase_call, erase_thread
 from checkvalve.approvals.errors import LogError
 from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.logplace import LogPlace
+from checkvalve.approvals.notes import KINDS, PublicKey
 from checkvalve.approvals.ocsf import to_ocsf
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.retention import prune
@@ -49,6 +50,7 @@ def register(app: typer.Typer, open_store: Callable[[], Store], place: Callable[
     _add_export(app, open_store, told)
     _add_erase(app, open_store, told)
     _add_prune(app, open_store, place, told)
+    restart_command.register(app, open_store, place, told)
 
 
 def _add_keys(app: typer.Typer, open_store: Callable[[], Store], place: Callable[[], LogPlace], told: Told) -> None:
@@ -58,16 +60,18 @@ def _add_keys(app: typer.Typer, open_store: Callable[[], Store], place: Callable
         origin: Annotated[
             str, typer.Option(help="The log's name, such as example.com/agents; else one is drawn.")
         ] = "",
+        whole: Annotated[bool, typer.Option("--print", help="Also print the public keys, one on each line.")] = False,
     ) -> None:
-        """Make the key of the log; from then on the gateway signs it. Prints the public half."""
+        """Make the key of the log; from then on the gateway signs it. Says where its public half is."""
         with told():
             here = place()
             key = LogKey.new(origin)
             here.save(key)
-            for one in key.public:
+            for one in key.public if whole else ():
                 typer.echo(str(one))
-            typer.echo(f"the key is in {here.key_file()}", err=True)
-            typer.echo(f"give verifiers the lines above, or {here.public_file}", err=True)
+            say(f"the log {key.origin} has a key now: {', '.join(_short(one) for one in key.public)}")
+            say(f"the public keys, for verifiers, are in {_near(here.public_file)}")
+            say(f"the key itself is in {_near(here.key_file())}")
 
     @app.command()
     def public() -> None:
@@ -91,6 +95,16 @@ def _add_keys(app: typer.Typer, open_store: Callable[[], Store], place: Callable
             typer.echo("give these lines to verifiers; restart what signs; then delete the old key file", err=True)
 
 
+def _short(key: PublicKey) -> str:
+    """Return a key's kind, and the id that signatures name it by."""
+    return f"{KINDS[key.kind]} {key.id.hex()}"
+
+
+def _near(file: Path) -> Path:
+    """Return a path as people read it, without ``..``."""
+    return Path(os.path.normpath(file))
+
+
 def _add_export(app: typer.Typer, open_store: Callable[[], Store], told: Told) -> None:
     @app.command()
     def export(
@@ -100,13 +114,14 @@ def _add_export(app: typer.Typer, open_store: Callable[[], Store], told: Told) -
             Format, typer.Option("--format", help="bundle verifies offline; jsonl and ocsf are for other systems.")
         ] = Format.BUNDLE,
         after: Annotated[int, typer.Option(min=0, help="Only events after this number; not for a bundle.")] = 0,
+        log: Annotated[str, typer.Option(help="The name of a log that was closed; for a bundle.")] = "",
     ) -> None:
         """Write the log to a file."""
         with told(), open_store() as store, store.read() as connection:
             if form is Format.BUNDLE:
                 if after:
                     stop("error: a bundle has the whole log; leave --after away", NO_DECISION)
-                count = export_bundle(connection, file)
+                count = export_bundle(connection, file, log)
             else:
                 found = (
                     to_ocsf(event) if form is Format.OCSF else event.to_json()
@@ -135,7 +150,7 @@ def _add_erase(app: typer.Typer, open_store: Callable[[], Store], told: Told) ->
         *,
         thread: Annotated[str, typer.Option(help="Erase a whole task: its calls, words and results.")] = "",
         hand_over: Annotated[str, typer.Option(help="Erase the reason of a hand-over that is over.")] = "",
-        reason: Annotated[str, typer.Option(help="Why; kept in the log.")],
+        note: Annotated[str, typer.Option(help="Why; kept in the log.")],
         token: Token = None,
         token_file: TokenFile = None,
     ) -> None:
@@ -148,13 +163,13 @@ def _add_erase(app: typer.Typer, open_store: Callable[[], Store], told: Told) ->
             named = queue.find(proposal).id if proposal else ""
             with store.write() as connection:
                 if hand_over:
-                    count = erase_hand_over(connection, hand_over, at=at, by=by, reason=reason)
+                    count = erase_hand_over(connection, hand_over, at=at, by=by, reason=note)
                     done = f"the reason of the hand-over {hand_over}, in {count} events"
                 elif thread:
-                    calls, texts = erase_thread(connection, thread, at=at, by=by, reason=reason)
+                    calls, texts = erase_thread(connection, thread, at=at, by=by, reason=note)
                     done = f"{calls} calls and {texts} stored texts of {thread}"
                 else:
-                    count = erase_call(connection, named, at=at, by=by, reason=reason)
+                    count = erase_call(connection, named, at=at, by=by, reason=note)
                     done = f"the content of {named}, in {count} events"
         say(f"erased: {done}")
         say("backups, exports and receipts that were made before still have it")

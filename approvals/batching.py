@@ -1,10 +1,10 @@
 """Which open questions may be answered as one table: those that differ in nothing but the values of their columns.
 
-1. Candidates are open calls of one task with one tool, one server, one rule and the same data to accept; nothing
+1. Candidates are open calls with one tool, one server, one rule and the same data to accept, in whatever task; nothing
 critical. 2. Two of them are alike when everything else that decides, and that a table of values would not show, is the
-same: every rule that asked, every fact, who asks, how it is to be answered, the tool as declared, which arguments
-there are, of which role, kind and type, whether their origins suffice, what was flagged, and what a reader is warned
-of. 3. A call that a table cannot show whole is alike to none, and neither is one that takes a proof of its own.
+same: every rule that asked, every fact, who asks, how it is to be answered, the tool as declared, which arguments there
+are, of which role, kind and type, whether their origins suffice, what was flagged, and what a reader is warned of.
+3. A call that a table cannot show whole is alike to none, and neither is one that takes a proof of its own.
 4. The largest group is the table, at most 20 calls of it; every other call is split out, to be looked at by itself.
 
 Guarantees: reads only; nothing is decided here: each call of a table keeps its own record, digest and vote.
@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from checkvalve.approvals import plans
+from checkvalve.approvals.argument_leaves import leaves
 from checkvalve.approvals.canonical import digest
-from checkvalve.approvals.card import leaves
+from checkvalve.approvals.equal import equal_to, same_data
 from checkvalve.approvals.fieldspec import Role
-from checkvalve.approvals.pages_data import MAX_BATCH, equal_to
+from checkvalve.approvals.pages_data import MAX_BATCH
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.render import warnings
@@ -32,7 +33,7 @@ MAX_SHOWN: Final = 65_536
 """Bytes of one value that a page can hold from end to end; a longer one is on the page of its own call."""
 CANDIDATES: Final = 100
 """Calls that are compared: more of one kind in one task than that is a flood, and paused."""
-_OWN: Final = ("server", "tool", "rule", "requester", "thread", "mode", "endorsable")
+_OWN: Final = ("server", "tool", "rule", "requester", "mode")
 _DECIDED: Final = ("action", "rules", "facts", "schema_digest", "tool_digest", "profile", "policy_digest")
 
 
@@ -79,7 +80,7 @@ def likeness(row: Proposal, plan: Plan) -> str:
     wanted: dict[str, JSON] = {name: value for name, value in plan.to_json().items() if name != "amount"}
     own: dict[str, Any] = {name: getattr(row, name) for name in _OWN}
     decided: dict[str, Any] = {name: row.decision.get(name) for name in _DECIDED}
-    return digest({"own": own, "decided": decided, "plan": wanted, "columns": columns})
+    return digest({"own": own, "data": same_data(row), "decided": decided, "plan": wanted, "columns": columns})
 
 
 def _columns(row: Proposal) -> Iterator[JSON]:

@@ -41,7 +41,7 @@ def _add_giving(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         context: typer.Context,
         taker: Annotated[str, typer.Argument(help="The reviewer who stands in for you.")],
         *,
-        reason: Annotated[str, typer.Option(help="Why, in your own words; kept with it.")],
+        note: Annotated[str, typer.Option(help="Why, in your own words; kept with it.")],
         until: Annotated[str, typer.Option(help="The end: 2026-12-24, or 2026-12-24T08:00:00Z.")] = "",
         lasts: Annotated[
             str, typer.Option(help=f"How long instead: 12h or 7d, at most {LONGEST.days}d from the start.")
@@ -59,7 +59,7 @@ def _add_giving(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
             begin = queue.clock() if starts_at is None else starts_at
             expires_at = moment_of(until) if until else begin + span_of(lasts)
             giver = prove(context, queue, token, token_file)
-            given = handing(queue).give(giver, taker, reason=reason, starts_at=starts_at, expires_at=expires_at)
+            given = handing(queue).give(giver, taker, reason=note, starts_at=starts_at, expires_at=expires_at)
             _tell([given], queue.clock(), as_json=as_json, one=True)
 
     @app.command("end")

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from checkvalve.approvals.errors import QueueError, StoreBusyError, StoreCorruptError, StoreError, StoreUnreachableError
 
 _SQLITE_CORRUPT: Final = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_MISMATCH")
+_SQLITE_PLACE: Final = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 _SQLITE_BUSY: Final = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")
 
 _CORRUPT: Final = ("XX001", "XX002", "42P01", "42703", "42883", "42804")  # pages; a table, column or type is not there
@@ -72,6 +73,11 @@ def as_store_error(error: BaseException | None, path: Path | None = None) -> Sto
         detail = f" ({state})" if state else ""
         return StoreUnreachableError(
             f"the database server does not answer{detail}", remedy="check that it runs, and the store's address"
+        )
+    if path is not None and name.startswith(_SQLITE_PLACE):
+        return StoreUnreachableError(
+            f"the database {path} cannot be opened for writing ({name})",
+            remedy=f"let this user write the file and the folder {path.parent}: SQLite keeps files beside it",
         )
     detail = name or type(error).__name__
     return StoreUnreachableError(

@@ -23,6 +23,7 @@ from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.step_terminal import ask_step_up
 from checkvalve.approvals.terminal import (
     NO_DECISION,
+    NOBODY,
     AsJson,
     Id,
     Token,
@@ -34,6 +35,10 @@ from checkvalve.approvals.terminal import (
     stop,
 )
 
+_HELP: Final = (
+    "first add somebody (checkvalve approvals reviewer add NAME), "
+    "or give roles (checkvalve approvals reviewer roles NAME --role ROLE)"
+)
 _SAID: Final = {
     "reminded": "people were reminded",
     "escalated": "others were told",
@@ -57,7 +62,7 @@ def say_urgent(queue: Queue, *, as_json: bool) -> None:
         said = f"NOBODY CAN DECIDE {name[:SHORT_ID]} since {to_the_second(since)}: too few reviewers may say yes"
         console(stderr=as_json).print(Text(said, style="bold red"), soft_wrap=True)
     if lost:
-        console(stderr=as_json).print("    add a reviewer or give roles: checkvalve approvals reviewer --help")
+        console(stderr=as_json).print(f"    {_HELP if queue.reviewers.list() else NOBODY}", soft_wrap=True)
     if open_:
         said = f"{open_} ran by one person's word and wait for a look: checkvalve approvals afterlook list"
         console(stderr=as_json).print(Text(said, style="bold red"), soft_wrap=True)
@@ -78,7 +83,7 @@ def _add_breaking(app: typer.Typer, open_queue: Callable[[], Queue], show: Calla
         context: typer.Context,
         proposal_id: Id,
         *,
-        reason: Annotated[str, typer.Option(help=f"Why, in at least {MIN_REASON} characters; kept for ever.")],
+        note: Annotated[str, typer.Option(help=f"Why, in at least {MIN_REASON} characters; kept for ever.")],
         digest: Annotated[
             str, typer.Option(help=f"At least {MIN_DIGEST} characters of the digest you were shown.")
         ] = "",
@@ -99,7 +104,7 @@ def _add_breaking(app: typer.Typer, open_queue: Callable[[], Queue], show: Calla
             match_digest(proposal, digest)
             reviewer = prove(context, queue, token, token_file)
             proof = ask_step_up(queue, proposal, reviewer, "break_glass")
-            done = break_glass(queue, proposal.id, reviewer, digest, reason=reason, step_up=proof, channel="cli")
+            done = break_glass(queue, proposal.id, reviewer, digest, reason=note, step_up=proof, channel="cli")
             until = to_the_second(done.execute_by or 0)
             said = f"THE GLASS IS BROKEN by {reviewer.name}: {digest_hex(done)} may run once until {until}"
             console().print(Text(neutralise(said), style="bold red"), soft_wrap=True)
@@ -128,7 +133,7 @@ def _add_afterlooks(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         context: typer.Context,
         proposal_id: Id,
         *,
-        finding: Annotated[str, typer.Option(help=f"What you found, in at least {MIN_FINDING} characters.")],
+        note: Annotated[str, typer.Option(help=f"What you found, in at least {MIN_FINDING} characters.")],
         token: Token = None,
         token_file: TokenFile = None,
     ) -> None:
@@ -136,7 +141,7 @@ def _add_afterlooks(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         with opened(open_queue) as queue:
             proposal = queue.find(proposal_id)
             reviewer = prove(context, queue, token, token_file)
-            _tell(looks(queue).close(proposal.id, reviewer, finding), queue)
+            _tell(looks(queue).close(proposal.id, reviewer, note), queue)
 
 
 def _tell(item: AfterLook, queue: Queue) -> None:

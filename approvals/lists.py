@@ -9,14 +9,21 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
+from checkvalve.approvals.accountcheck import FIRST
 from checkvalve.approvals.audit import Event
 from checkvalve.approvals.card import SHORT_ID, digest_hex, named, plain_table, safe
 from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.origin_words import place_of
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.so_far import SoFar
 
 SHORT_DIGEST: Final = 8
 """Characters of a digest in a list: more than an approval has to give."""
+MAX_VALUE: Final = 60
+"""Characters of a value in a list; `show` has all of it."""
+MAX_NAME: Final = 24
+"""Characters of a person's name in a list."""
 _MINUTE: Final = slice(5, 16)  # of a moment: month, day, hour and minute; --json has the rest
 _SPANS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))  # seconds; the largest that fits is shown
 _TOLD: Final = ("tool", "verdict", "rule", "reviewer", "issued_by", "by", "code")
@@ -60,6 +67,23 @@ def queue_table(proposals: Sequence[Proposal], now: int, *, verdicts: bool = Fal
     return table
 
 
+def asked_about(proposals: Sequence[Proposal]) -> Table | None:
+    """Return the values that open questions are about, with where each stands; None where there is nothing to say."""
+    rows = [
+        (proposal.id, offer)
+        for proposal in proposals
+        if proposal.state is State.PENDING
+        for offer in proposal.endorsable
+    ]
+    table = plain_table("asked", "about", "from")
+    for name, offer in rows:
+        value = neutralise(str(offer["value"]))
+        cut = f"{value[:MAX_VALUE]}…" if len(value) > MAX_VALUE else value
+        place = safe(place_of(str(offer["source"])).in_words(), "red")
+        table.add_row(Text(name[:SHORT_ID]), Text(cut, style="bold"), place)
+    return table if rows else None
+
+
 def events_table(events: Iterable[Event]) -> Table:
     """Return audit events, one line each: which call, and what was said of it. The rest is in ``--json``."""
     table = plain_table("event", "at", "kind", "call", "what")
@@ -68,9 +92,17 @@ def events_table(events: Iterable[Event]) -> Table:
         column.no_wrap = True
     for event in events:
         at = to_the_second(event.at)[_MINUTE].replace("T", " ")
-        subject = safe(event.subject.removeprefix("task:")[:SHORT_ID])
+        subject = safe(_subject(event.subject))
         table.add_row(Text(str(event.seq)), Text(at), safe(event.kind), subject, safe(_summary(event)))
     return table
+
+
+def _subject(subject: str) -> str:
+    """Return what an event is about: the name of an account, the first start, or the start of an id."""
+    if subject == FIRST:
+        return "(first start)"
+    name = subject.removeprefix("account:")
+    return name[:MAX_NAME] if name != subject else subject.removeprefix("task:")[:SHORT_ID]
 
 
 def _summary(event: Event) -> str:
@@ -86,4 +118,4 @@ def _summary(event: Event) -> str:
     return " ".join(told.values())
 
 
-__all__ = ["ago", "events_table", "queue_table"]
+__all__ = ["ago", "asked_about", "events_table", "queue_table"]

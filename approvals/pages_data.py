@@ -1,4 +1,4 @@
-"""What the review pages read: the queue by risk, its load, equal questions, history, and the calls beside a call.
+"""What the review pages read: the queue by risk, its load, history, and the calls beside a call.
 
 Guarantees: nothing here writes; nothing is decided again: every row is the stored record; a page of a long list costs
 what the page costs, not what the list does.
@@ -39,7 +39,8 @@ MAX_SEARCH: Final = 200
 HOUR: Final = 3_600_000_000  # microseconds
 
 _row = proposals.c
-_PENDING: Final = _row.state == State.PENDING.value
+PENDING: Final = _row.state == State.PENDING.value
+"""That a row waits for a decision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +53,6 @@ class Load:
     asked_lately: int = 0
     decided_lately: int = 0
     unknown: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Equals:
-    """Open calls of one task that ask the same: one tool, one rule, and the same data to accept."""
-
-    first: str
-    thread: str
-    tool: str
-    count: int
 
 
 class Rows(list[Proposal]):
@@ -89,7 +80,8 @@ def _effect_in(names: frozenset[str]) -> sa.ColumnElement[bool]:
     return sa.or_(*(sa.func.substr(_row.decision, 1, len(start)) == start for start in starts))
 
 
-def _critical() -> sa.ColumnElement[bool]:
+def critical() -> sa.ColumnElement[bool]:
+    """Say whether a row is of the gravest tier."""
     return sa.or_(_row.rule.in_(sorted(CRITICAL_RULES)), _effect_in(CRITICAL_EFFECTS))
 
 
@@ -99,7 +91,7 @@ def _rank() -> sa.Case[int]:
         _effect_in(MILD_EFFECTS), sa.or_(sa.not_(_effect_in(frozenset({"send"}))), _row.rule.in_(sorted(MILD_RULES)))
     )
     return sa.case(
-        (_critical(), 0),
+        (critical(), 0),
         (_effect_in(HIGH_EFFECTS), 1),
         (_effect_in(frozenset({"read"})), 3),
         (mild, 2),
@@ -112,7 +104,7 @@ def waiting(store: Store, *, page: int = 0, thread: str = "", without: Collectio
 
     ``without`` are the ids of those that somebody has put off.
     """
-    query = sa.select(proposals).where(_PENDING).order_by(_rank(), _row.created_at, _row.id)
+    query = sa.select(proposals).where(PENDING).order_by(_rank(), _row.created_at, _row.id)
     away = tuple(sorted(without))
     if away:
         query = query.where(_row.id.not_in(away))
@@ -149,44 +141,11 @@ def load(store: Store, now: int, *, reviewer: str = "") -> Load:
 
 def _by_tier(store: Store) -> dict[Tier, tuple[int, int]]:
     """Return how many questions of each tier are open, and when the oldest of them came; the gravest tier first."""
-    each = sa.select(_rank().label("place"), _row.created_at).where(_PENDING).subquery().c
+    each = sa.select(_rank().label("place"), _row.created_at).where(PENDING).subquery().c
     query = sa.select(each.place, sa.func.count(), sa.func.min(each.created_at)).group_by(each.place)
     with store.read() as connection:
         found = {place: (count, oldest) for place, count, oldest in connection.execute(query)}
     return {tier: found[place] for place, tier in enumerate(TIERS) if place in found}
-
-
-def equals(store: Store, *, limit: int = PAGE) -> list[Equals]:
-    """Return the groups of open calls that ask the same, largest first; what is critical is asked one by one."""
-    same = (_row.thread, _row.server, _row.tool, _row.rule, _row.endorsable)
-    count = sa.func.count()
-    query = (
-        sa.select(sa.func.min(_row.id), _row.thread, _row.tool, count)
-        .where(_PENDING, _row.endorsable != "[]", sa.not_(_critical()))
-        .group_by(*same)
-        .having(count > 1)
-        .order_by(count.desc(), sa.func.min(_row.created_at))
-    )
-
-    def look() -> list[Equals]:
-        with store.read() as connection:
-            return [Equals(*row) for row in connection.execute(query.limit(limit))]
-
-    return while_unchanged(store, mark(store), ("equals", limit), look)
-
-
-def equal_to(store: Store, proposal: Proposal, *, limit: int = MAX_BATCH) -> list[Proposal]:
-    """Return the open calls that ask the same as ``proposal``, itself first; ``batching`` says which are alike."""
-    same = [_row.thread == proposal.thread, _row.server == proposal.server, _row.tool == proposal.tool]
-    with store.read() as connection:
-        stored = connection.execute(sa.select(_row.endorsable).where(_row.id == proposal.id)).scalar_one()
-    query = sa.select(proposals).where(_PENDING, *same, _row.rule == proposal.rule, _row.endorsable == stored)
-    query = query.where(_row.endorsable != "[]", sa.not_(_critical())).order_by(
-        _row.id != proposal.id, _row.created_at, _row.id
-    )
-    with store.read() as connection:
-        rows = [readable(row) for row in connection.execute(query.limit(limit)).mappings()]
-    return [row for row in rows if row is not None]
 
 
 def history(store: Store, *, words: str = "", state: State | None = None, page: int = 0) -> Rows:
@@ -257,7 +216,7 @@ def mark(store: Store) -> tuple[int, int]:
     kind = events.c.kind
     news = sa.or_(*(kind.startswith(start) for start in ("proposal.", "task.", "remark.")))
     last = sa.select(events.c.seq).where(news)
-    count = sa.select(sa.func.count()).select_from(proposals).where(_PENDING)
+    count = sa.select(sa.func.count()).select_from(proposals).where(PENDING)
     with store.read() as connection:
         seq = connection.execute(last.order_by(events.c.seq.desc()).limit(1)).scalar() or 0
         return seq, connection.execute(count).scalar_one()
@@ -290,6 +249,22 @@ def differing(found: Sequence[dict[str, str]]) -> list[str]:
 
 
 __all__ = [
-    "MAX_BATCH", "PAGE", "Equals", "Load", "Rows", "differing", "earlier", "effect_of", "equal_to", "equals", "history",
-    "load", "log_of", "mark", "newest_events", "of_thread", "tier", "unknown", "waiting",
+    "MAX_BATCH",
+    "PAGE",
+    "PENDING",
+    "Load",
+    "Rows",
+    "critical",
+    "differing",
+    "earlier",
+    "effect_of",
+    "history",
+    "load",
+    "log_of",
+    "mark",
+    "newest_events",
+    "of_thread",
+    "tier",
+    "unknown",
+    "waiting",
 ]  # fmt: skip

@@ -11,7 +11,10 @@ from checkvalve.approvals.votes import Vote
 if TYPE_CHECKING:
     from checkvalve.approvals.counting import Standing
 
-NOBODY: Final = "NOBODY CAN APPROVE THIS: the enabled reviewers cannot fill the quorum; it waits until it expires"
+NOBODY: Final = (
+    "NOBODY CAN APPROVE THIS: too few enabled reviewers have the roles that it takes. It waits until it expires. First "
+    "add somebody (checkvalve approvals reviewer add NAME) or give roles (checkvalve approvals reviewer roles NAME)"
+)
 """What a question says that the people who are there cannot answer."""
 
 

@@ -238,7 +238,7 @@ def load_review_rules(path: Path | str | None) -> ReviewRules:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a usable path"
         raise ReviewRulesError(
-            f"cannot be read: {reason}", file=str(path), remedy="check the setting `review_rules`"
+            f"cannot be read: {reason}", file=str(path), remedy="give the path of a file of review rules that exists"
         ) from None
     return parse_review_rules(text, str(path))
 

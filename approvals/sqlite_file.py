@@ -42,6 +42,7 @@ def prepare(path: Path, *, create: bool) -> None:
         if not path.exists():
             if not create:
                 raise StoreUnreachableError(f"there is no database at {path}", remedy=_NONE_YET)
+            _make_folder(path.parent)
             _create(path)
         elif not create and path.is_file() and path.stat().st_size == 0:
             raise StoreUnreachableError(
@@ -55,9 +56,25 @@ def prepare(path: Path, *, create: bool) -> None:
         ) from error
 
 
+def _make_folder(folder: Path) -> None:
+    """Make the folder where it is missing, and see that it can be written.
+
+    Raises:
+        StoreUnreachableError: it cannot.
+    """
+    try:
+        folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+        reason = "" if os.access(folder, os.W_OK | os.X_OK) else "Permission denied"
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+    if reason:
+        raise StoreUnreachableError(
+            f"no database can be made in the folder {folder}: {reason}",
+            remedy="let this user write there, or name another place: database_url or CHECKVALVE_DATABASE_URL",
+        )
+
+
 def _create(path: Path) -> None:
-    if not path.parent.exists():
-        path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, _PRIVATE_FILE))
     except FileExistsError:

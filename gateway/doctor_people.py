@@ -82,7 +82,7 @@ def addresses(settings: Settings) -> Iterator[Finding]:
     if site is not None:
         yield ok("passkey address", f"passkeys are for {site.id}, used at {site.origin}")
     elif not has_extra():
-        yield warning("passkey address", "webauthn is not installed", "pip install 'checkvalve[passkeys]'")
+        yield ok("passkey address", "no passkeys here; to have them: pip install 'checkvalve[passkeys]'")
     else:
         why = "is an address of numbers" if _is_number(urlsplit(origin).hostname or "") else "is not over TLS"
         yield warning("passkey address", f"{origin} {why}: browsers make no passkeys for it", "use a name, with TLS")

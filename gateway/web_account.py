@@ -34,6 +34,7 @@ from checkvalve.gateway.web_words import LANGUAGES
 
 _YEAR: Final = 31_536_000
 _MAX_PATH: Final = 300
+_MAX_NAME: Final = 200
 router: Final = APIRouter()
 
 
@@ -70,7 +71,7 @@ def sign_in_page(request: Request, next: str = HOME) -> Response:  # noqa: A002 
     return _page(request, own(next))
 
 
-def _page(request: Request, where: str, status: int = 200, *, failed: bool = False) -> Response:
+def _page(request: Request, where: str, status: int = 200, *, failed: bool = False, name: str = "") -> Response:
     desk, door = desk_of(request), desk_of(request).door
     nobody = not failed and not desk.queue.reviewers.list()
     nonce = challenges.draw_nonce(desk.queue.clock())
@@ -85,6 +86,7 @@ def _page(request: Request, where: str, status: int = 200, *, failed: bool = Fal
         nonce=nonce,
         next=where,
         failed=failed,
+        name=name[:_MAX_NAME],
         nobody=nobody,
         options=options,
         passkeys_at="" if here or door.site is None else door.site.origin,
@@ -104,7 +106,7 @@ def sign_in(request: Request, form: Fields) -> Response:
     except TooManyTriesError as error:
         raise Stop(429, error.code, back=f"{HOME}/signin") from None
     except CredentialError:
-        return _page(request, where, 401, failed=True)
+        return _page(request, where, 401, failed=True, name=name)
     return enter(request, proof, back(where))
 
 

@@ -67,7 +67,6 @@ def listing(visit: Looking, done: str = "") -> Response:
         days=LONGEST.days,
         least=MIN_REASON,
         most=MAX_REASON,
-        when=to_the_second,
         notice=done,
     )
 

@@ -26,8 +26,10 @@ from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.sessions import Session, Sessions
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.redeciding import Deciding
+from checkvalve.gateway.rule_impact import Place
 from checkvalve.gateway.undo_point import UndoPoint
 from checkvalve.gateway.web_door import Door
+from checkvalve.gateway.web_moments import Moments
 from checkvalve.gateway.web_words import LANGUAGES, Words, chosen
 
 HOME: Final = "/review"
@@ -37,6 +39,7 @@ DEVICE_COOKIE: Final = "checkvalve_device"
 _FOLDER: Final = Path(__file__).parent / "web"
 _MAX_FIELDS: Final = 200
 STATIC_FOLDER: Final = _FOLDER / "static"
+Form: TypeAlias = dict[str, list[str]]
 
 
 class Stop(Exception):  # noqa: N818  # it is an answer, not a fault
@@ -71,6 +74,7 @@ class Desk:
     secure: bool = False
     log: LogPlace = field(default_factory=LogPlace)
     undo: UndoPoint | None = None
+    rules: Place | None = None
     streams: int = 0
 
     def __post_init__(self) -> None:
@@ -93,7 +97,12 @@ class Desk:
     def page(self, template: str, words: Words, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page. A character that misleads, and that a template let through all the same, is made visible."""
         text = self.templates.get_template(template).render(
-            t=words, languages=LANGUAGES, home=HOME, link=link, **{"visit": None, "notice": "", **values}
+            t=words,
+            languages=LANGUAGES,
+            home=HOME,
+            link=link,
+            when=Moments(words, self.queue.clock()),
+            **{"visit": None, "notice": "", **values},
         )
         return HTMLResponse("".join(code_point(char) if _hidden(char) else char for char in text), status)
 
@@ -124,6 +133,24 @@ class Visit:
     words: Words
     path: str
     host: str = ""
+    problem: tuple[str, str] | None = None
+    """What stood in the way of the form that this page shows once more: a word of the catalogues, and a detail."""
+    typed: tuple[str, Form] = ("", {})
+    """What was typed into that form, after the address it was sent to."""
+
+    def kept(self, path: str, name: str, preset: str = "") -> str:
+        """Return what was typed into a field of the form for ``path``, else what stands there at first."""
+        where, form = self.typed
+        return form.get(name, [""])[-1] if where == path else preset
+
+    def all_kept(self, path: str, name: str) -> list[str]:
+        """Return every value of a field that may be there several times."""
+        where, form = self.typed
+        return form.get(name, []) if where == path else []
+
+    def was_sent(self, path: str) -> bool:
+        """Say whether this page shows the form for ``path`` once more."""
+        return self.typed[0] == path
 
     @property
     def site(self) -> Site | None:
@@ -143,9 +170,6 @@ class Visit:
     def page(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page for this person."""
         return self.desk.page(template, self.words, status, **{"visit": self, **values})
-
-
-Form: TypeAlias = dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -219,6 +243,7 @@ def posted_of(request: Request, form: Annotated[Form, Depends(form_of)]) -> Post
     visit = visit_of(request)
     if not visit.session.is_sealed(form.get("seal", [""])[-1], "form", request.url.path):
         raise Stop(403, "seal")
+    request.state.sealed_form = form  # for the page that is shown again where something stands in the way
     return Posted(visit, form)
 
 

@@ -13,7 +13,6 @@ from fastapi.responses import Response
 
 from checkvalve.approvals.afterlooks import MAX_FINDING, MIN_FINDING, AfterLooks
 from checkvalve.approvals.breakglass import MAX_REASON, MIN_REASON, break_glass
-from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import ConflictError, DigestError, NotAllowedError, QueueError
 from checkvalve.approvals.pages_data import PAGE
 from checkvalve.approvals.queue import match_digest
@@ -63,7 +62,6 @@ def listing(visit: Looking, done: str = "") -> Response:
         more=max(0, len(over) - PAGE),
         least=MIN_FINDING,
         most=MAX_FINDING,
-        when=to_the_second,
         notice=done,
     )
 

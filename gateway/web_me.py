@@ -12,7 +12,6 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from checkvalve.approvals import challenges
-from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import CredentialError
 from checkvalve.approvals.passwords import WeakPasswordError
 from checkvalve.approvals.proofs import FRESH, STRONG, Proof
@@ -60,7 +59,6 @@ def _page(visit: Visit, status: int = 200, *, notice: str = "", problem: str = "
         token=token,
         problem=problem,
         notice=notice,
-        when=to_the_second,
     )
 
 

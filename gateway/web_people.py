@@ -11,7 +11,6 @@ from typing import Final
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import NotAllowedError, QueueError
 from checkvalve.approvals.proofs import FRESH
 from checkvalve.approvals.roles import Role, require_role
@@ -55,7 +54,6 @@ def _page(
         problem=line(problem),
         fresh=_is_fresh(visit),
         notice=notice,
-        when=to_the_second,
     )
 
 

@@ -172,7 +172,7 @@ def test_leaving_the_prompt_decides_nothing(
 
 def test_rejecting(run: Run, desk: Desk, token: dict[str, str]) -> None:
     proposal = desk.propose()
-    result = run("approvals", "reject", proposal.id, "--code", "wrong_person", "--reason", "no", env=token)
+    result = run("approvals", "reject", proposal.id, "--code", "wrong_person", "--note", "no", env=token)
     stored = desk.queue.get(proposal.id)
     assert (result.exit_code, stored.state, stored.code, stored.note) == (0, State.REJECTED, "wrong_person", "no")
 

@@ -79,7 +79,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
 def test_handing_over_listing_and_ending(at: Terminal) -> None:
     at.person("ben", Role.RESPONDER)
     assert "nobody stands in" in at.run("delegate", "list").output
-    given = at.run("delegate", "give", "ben", "--lasts", "7d", "--reason", "on holiday", by="ann")
+    given = at.run("delegate", "give", "ben", "--lasts", "7d", "--note", "on holiday", by="ann")
     assert given.exit_code == 0, given.output
     assert "in force  ben for ann" in given.output
     listed = json.loads(at.run("delegate", "list", "--json").output)
@@ -94,12 +94,12 @@ def test_handing_over_listing_and_ending(at: Terminal) -> None:
 @pytest.mark.parametrize(
     ("args", "why"),
     [
-        (("ben", "--reason", "on holiday"), "either --until or --lasts"),
-        (("ben", "--reason", "on holiday", "--lasts", "7d", "--until", "2999-01-01"), "either --until or --lasts"),
-        (("ben", "--reason", "on holiday", "--lasts", "31d"), "at most 30 days"),
-        (("ben", "--reason", "on holiday", "--until", "tomorrow"), "no moment"),
-        (("ben", "--reason", "x", "--lasts", "1d"), "reason in words"),
-        (("nobody", "--reason", "on holiday", "--lasts", "1d"), "no enabled reviewer"),
+        (("ben", "--note", "on holiday"), "either --until or --lasts"),
+        (("ben", "--note", "on holiday", "--lasts", "7d", "--until", "2999-01-01"), "either --until or --lasts"),
+        (("ben", "--note", "on holiday", "--lasts", "31d"), "at most 30 days"),
+        (("ben", "--note", "on holiday", "--until", "tomorrow"), "no moment"),
+        (("ben", "--note", "x", "--lasts", "1d"), "reason in words"),
+        (("nobody", "--note", "on holiday", "--lasts", "1d"), "no enabled reviewer"),
     ],
 )
 def test_what_cannot_be_handed_over_says_why(at: Terminal, args: tuple[str, ...], why: str) -> None:
@@ -126,7 +126,7 @@ def test_breaking_the_glass_takes_digest_token_and_the_secret_once_more(
     at.person("eve", Role.BREAKER)
     row = at.desk.propose()
     asked = typed(monkeypatch, row.digest[7:13], TOKENS[id(at.desk.queue.store), "eve"])
-    done = at.run("break-glass", row.id[:8], "--reason", REASON, by="eve")
+    done = at.run("break-glass", row.id[:8], "--note", REASON, by="eve")
     assert done.exit_code == 0, done.output
     assert "THE GLASS IS BROKEN by eve" in done.output
     assert "to break the glass" in asked[0]
@@ -135,10 +135,10 @@ def test_breaking_the_glass_takes_digest_token_and_the_secret_once_more(
     assert (stored.state, stored.code) == (State.APPROVED, "break_glass")
     assert "1 ran by one person's word" in at.run("list").output
     assert "broken by eve" in at.run("afterlook", "list").output
-    assert "has not ended" in at.run("afterlook", "close", row.id, "--finding", FINDING, by="ann").output
+    assert "has not ended" in at.run("afterlook", "close", row.id, "--note", FINDING, by="ann").output
     Executor(at.desk.queue, wait=timedelta()).run(row.id, lambda args, key: "sent")
-    assert at.run("afterlook", "close", row.id, "--finding", FINDING, by="eve").exit_code == 1
-    closed = at.run("afterlook", "close", row.id, "--finding", FINDING, by="ann")
+    assert at.run("afterlook", "close", row.id, "--note", FINDING, by="eve").exit_code == 1
+    closed = at.run("afterlook", "close", row.id, "--note", FINDING, by="ann")
     assert closed.exit_code == 0
     assert f"found: {FINDING} (ann" in closed.output
     assert "no glass waits" in at.run("afterlook", "list").output
@@ -154,9 +154,9 @@ def test_who_leaves_a_question_breaks_no_glass(
     at.person("eve", Role.BREAKER)
     row = at.desk.propose()
     typed(monkeypatch, *(row.digest[7:13] if answer == "DIGEST" else answer for answer in answers))
-    assert at.run("break-glass", row.id, "--reason", REASON, by="eve").exit_code == 2
+    assert at.run("break-glass", row.id, "--note", REASON, by="eve").exit_code == 2
     assert at.desk.queue.get(row.id).state is State.PENDING
-    plain = at.run("break-glass", row.id, "--reason", REASON, "--digest", row.digest, by="eve")
+    plain = at.run("break-glass", row.id, "--note", REASON, "--digest", row.digest, by="eve")
     assert plain.exit_code == 2  # a script has nobody who types
 
 
@@ -193,7 +193,7 @@ def test_the_weekly_report_begins_with_the_broken_glasses(
     at.person("eve", Role.BREAKER)
     row = at.desk.propose()
     typed(monkeypatch, TOKENS[id(at.desk.queue.store), "eve"])
-    at.run("break-glass", row.id, "--reason", REASON, "--digest", row.digest, by="eve")
+    at.run("break-glass", row.id, "--note", REASON, "--digest", row.digest, by="eve")
     clock.advance(days=30)  # one that nobody has looked at is shown until somebody has
     said = at.run("report").output
     assert said.startswith("By one person's word")
@@ -201,7 +201,7 @@ def test_the_weekly_report_begins_with_the_broken_glasses(
     assert REASON in said
     told = json.loads(at.run("report", "--json").output)["broken_glasses"]
     assert [(item["approval"], item["state"]) for item in told] == [(row.id, "open")]
-    at.run("afterlook", "close", row.id, "--finding", FINDING, by="ann")
+    at.run("afterlook", "close", row.id, "--note", FINDING, by="ann")
     assert "By one person's word" not in at.run("report").output
     assert "looked at by ann" in at.run("report", "--days", "60").output
 
@@ -212,7 +212,7 @@ def test_systems_that_collect_events_hear_a_broken_glass_loudly(
     at.person("eve", Role.BREAKER)
     row = at.desk.propose()
     typed(monkeypatch, TOKENS[id(at.desk.queue.store), "eve"])
-    at.run("break-glass", row.id, "--reason", REASON, "--digest", row.digest, by="eve")
+    at.run("break-glass", row.id, "--note", REASON, "--digest", row.digest, by="eve")
     with store.read() as connection:
         found = {event.kind: to_ocsf(event) for event in read_events(connection, subject=row.id)}
     assert found["proposal.approved"]["severity_id"] == found["afterlook.opened"]["severity_id"] == 4

@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from checkvalve.approvals import pages_data
+from checkvalve.approvals.equal import equal_to, equals
 from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import State
@@ -80,7 +81,7 @@ def test_pages_hold_every_row_once_and_the_gravest_first(store: Store) -> None:
     assert pages_data.load(store, 10**17).asked_lately == 0
 
 
-def test_only_the_same_data_of_the_same_tool_and_task_is_the_same_question(store: Store) -> None:
+def test_only_the_same_data_of_the_same_tool_is_the_same_question_in_whatever_task(store: Store) -> None:
     same = '[{"kind":"email","role":"target","source":"s","tool":"send","value":"a@b.c"}]'
     put(store, 1, endorsable=same)
     put(store, 2, endorsable=same)
@@ -88,17 +89,22 @@ def test_only_the_same_data_of_the_same_tool_and_task_is_the_same_question(store
     put(store, 4, endorsable=same, tool="other")
     put(store, 5, endorsable=same, rule="other")
     put(store, 6, endorsable=same.replace("a@b.c", "x@b.c"))
+    put(store, 11, endorsable=same.replace('"s"', '"tool:read/c1#body"'))
+    put(store, 12, endorsable=same.replace('"s"', '"tool:read/c2#body"'), thread="other")
+    put(store, 13, endorsable=same.replace('"s"', '"tool:read/c2#title"'))
+    put(store, 14, endorsable=same, requester="somebody else")
     put(store, 7)
     put(store, 8)
     put(store, 9, endorsable=same, action="configure")
     put(store, 10, endorsable=same, state="approved")
-    (group,) = pages_data.equals(store)
-    assert (group.count, group.thread) == (2, "t")
+    groups = equals(store, limit=50)
+    assert [(group.first.call_id, group.count, group.tasks) for group in groups] == [("c1", 4, 2), ("c11", 2, 2)]
     queue = Queue(store)
-    assert [row.call_id for row in pages_data.equal_to(store, queue.get(f"{2:036d}"))] == ["c2", "c1"]
+    assert [row.call_id for row in equal_to(store, queue.get(f"{2:036d}"))] == ["c2", "c1", "c3", "c14"]
+    assert [row.call_id for row in equal_to(store, queue.get(f"{12:036d}"))] == ["c12", "c11"]
     for number in range(20, 60):
         put(store, number, endorsable=same)
-    assert len(pages_data.equal_to(store, queue.get(f"{2:036d}"))) == pages_data.MAX_BATCH
+    assert len(equal_to(store, queue.get(f"{2:036d}"))) == pages_data.MAX_BATCH
 
 
 def test_a_search_takes_its_words_word_for_word(store: Store) -> None:

@@ -174,7 +174,7 @@ def test_the_terminal_says_how_far_a_quorum_is(run: Run, desk: Desk, token: dict
     refused = run("approvals", "approve", proposal.id, "--digest", digest, env={terminal.TOKEN_VARIABLE: ben})
     assert refused.exit_code == terminal.REFUSED
     assert "one person has one voice" in refused.output
-    last = run("approvals", "reject", proposal.id, "--reason", "no", env=token)
+    last = run("approvals", "reject", proposal.id, "--note", "no", env=token)
     assert last.output.strip() == "rejected by ann"
 
 

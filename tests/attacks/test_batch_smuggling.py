@@ -13,7 +13,8 @@ import pytest
 from checkvalve.approvals import plans
 from checkvalve.approvals.batching import MAX_SHOWN, batch_of, split
 from checkvalve.approvals.decision import ArgumentReport, Decision
-from checkvalve.approvals.pages_data import MAX_BATCH, equal_to
+from checkvalve.approvals.equal import equal_to
+from checkvalve.approvals.pages_data import MAX_BATCH
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.requests import ActionRequest

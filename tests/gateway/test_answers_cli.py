@@ -133,14 +133,14 @@ def test_all_arguments_can_come_from_a_file(run: Run, bench: Bench, place: World
 
 @pytest.mark.claim("C4")
 def test_ask_answer_and_reply_are_kept_under_their_authors(run: Run, bench: Bench) -> None:
-    code, out, _ = run("ask", bench.row.id, "--text", "Really?", who="ann")
+    code, out, _ = run("ask", bench.row.id, "--note", "Really?", who="ann")
     assert (code, "still has to be decided by" in out) == (0, True)
-    code, _, err = run("answer", bench.row.id, "--text", "yes", who="eve")
+    code, _, err = run("answer", bench.row.id, "--note", "yes", who="eve")
     assert (code, "not asked for in your name" in err) == (1, True)
-    assert run("answer", bench.row.id, "--text", FORGED, who="me")[1] == (
+    assert run("answer", bench.row.id, "--note", FORGED, who="me")[1] == (
         "answer kept, as words of client:me; nothing is decided by it\n"
     )
-    assert "reply kept, as words of reviewer:ben" in run("answer", bench.row.id, "--text", "hm", who="ben")[1]
+    assert "reply kept, as words of reviewer:ben" in run("answer", bench.row.id, "--note", "hm", who="ben")[1]
     shown = run("show", bench.row.id)[1]
     assert "Asked and answered (words of their authors, verified by nobody)" in shown
     assert "answer by me (by a program's token)" in shown
@@ -153,15 +153,15 @@ def test_ask_answer_and_reply_are_kept_under_their_authors(run: Run, bench: Benc
 
 def test_without_words_or_a_token_nothing_is_said(run: Run, bench: Bench) -> None:
     assert run("ask", bench.row.id, who="ann")[0] == 2
-    assert run("ask", bench.row.id, "--text", "why")[0] == 2
-    assert run("answer", bench.row.id, "--text", "why", who="me")[0] == 1  # nobody has asked
+    assert run("ask", bench.row.id, "--note", "why")[0] == 2
+    assert run("answer", bench.row.id, "--note", "why", who="me")[0] == 1  # nobody has asked
     (bench.folder / "bad.token").write_text("cvt_00_xx")
-    assert run("answer", bench.row.id, "--text", "why", who="bad")[0] == 2
+    assert run("answer", bench.row.id, "--note", "why", who="bad")[0] == 2
     assert remarks.read_talk(bench.queue, bench.row) == []
 
 
 def test_a_response_ends_the_call(run: Run, bench: Bench) -> None:
-    code, out, _ = run("respond", bench.row.id, "--text", "Use the form.", who="ann")
+    code, out, _ = run("respond", bench.row.id, "--note", "Use the form.", who="ann")
     assert (code, "rejected: ann answered instead" in out) == (0, True)
     assert (bench.now.code, bench.now.note) == ("responded", "Use the form.")
 
@@ -187,3 +187,10 @@ def test_only_who_asked_takes_a_question_back(run: Run, bench: Bench) -> None:
     assert bench.now.state is State.PENDING
     assert run("cancel", bench.row.id, who="me") == (0, "taken back: the call does not run\n", "")
     assert (bench.now.state, bench.now.decided_by) == (State.CANCELLED, "client:me")
+
+
+def test_others_are_called_to_a_question_once(run: Run, bench: Bench) -> None:
+    assert run("escalate", bench.row.id, who="ann") == (0, "others were told: ben\n", "")
+    code, _, err = run("escalate", bench.row.id[:8], who="ben")
+    assert (code, "others were called to this question already" in err) == (1, True)
+    assert bench.now.state is State.PENDING

@@ -227,15 +227,15 @@ def test_rotating_erasing_and_pruning_in_the_terminal(run: Callable[..., Any], s
     assert run("verify", "--key", old).exit_code == 0
     done = next(item for item in Queue(store).list() if item.state is State.SUCCEEDED)
     token = ("--token-file", tmp_path / "token")
-    assert run("erase", "--reason", "r", *token).exit_code == 2
+    assert run("erase", "--note", "r", *token).exit_code == 2
     people = Queue(store).reviewers
     boss = people.authenticate((tmp_path / "token").read_text())
     (tmp_path / "auditor").write_text(people.add("audrey", by=boss, roles=[Role.AUDITOR]))
-    for refused in (("erase", done.id, "--reason", "r"), ("prune", "--older-than", "1", "--archive", tmp_path / "no")):
+    for refused in (("erase", done.id, "--note", "r"), ("prune", "--older-than", "1", "--archive", tmp_path / "no")):
         told = run(*refused, "--token-file", tmp_path / "auditor")
         assert (told.exit_code, "takes the role administrator" in told.output) == (2, True)
-    assert run("erase", "--hand-over", "none", "--reason", "r", *token).exit_code == 2
-    assert "10 events" in run("erase", done.id, "--reason", "asked to", *token).output
+    assert run("erase", "--hand-over", "none", "--note", "r", *token).exit_code == 2
+    assert "10 events" in run("erase", done.id, "--note", "asked to", *token).output
     assert "(erased)" in run("show", "--subject", done.id).output
     archive = tmp_path / "archive"
     assert run("prune", "--older-than", "1", "--archive", archive, *token).exit_code == 0

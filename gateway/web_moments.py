@@ -1,0 +1,48 @@
+"""Moments on the pages: in words, with the exact moment as the title; in tables of the log exactly.
+
+Guarantees: what is returned is markup of our own around a number and words of the catalogue, and holds no content.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from checkvalve.approvals.clock import to_the_second
+from checkvalve.gateway.web_words import Words
+
+_ELEMENT = Markup('<time datetime="{iso}" title="{title}">{said}</time>')
+_MINUTE = 16  # characters of a moment to its minute
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """How moments are said, in microseconds, seen from ``now``."""
+
+    words: Words
+    now: int
+
+    def __call__(self, moment: int) -> Markup:
+        """Return how long ago a moment was, or how far it is away."""
+        ahead = moment > self.now
+        span = self.words.span(abs(moment - self.now))
+        return self._said(moment, self.words("ahead" if ahead else "age", span=span))
+
+    def exact(self, moment: int) -> Markup:
+        """Return the moment to the second."""
+        return self._said(moment, _readable(moment))
+
+    def plain(self, moment: int) -> str:
+        """Return the moment to the minute, as text."""
+        return f"{_readable(moment)[:_MINUTE]} UTC"
+
+    def _said(self, moment: int, said: str) -> Markup:
+        return _ELEMENT.format(iso=to_the_second(moment), title=f"{_readable(moment)} UTC", said=said)
+
+
+def _readable(moment: int) -> str:
+    return to_the_second(moment).replace("T", " ").removesuffix("Z")
+
+
+__all__ = ["Moments"]
