@@ -17,7 +17,7 @@ from checkvalve.approvals.handed import BROKEN, DUE
 from checkvalve.approvals.moves import OBSERVE
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.risk import Tier, tier_of
-from checkvalve.approvals.talked import ANSWERED
+from checkvalve.approvals.talked import ANSWERED, CALLED
 from checkvalve.approvals.talked import ASKED as ASKED_BACK
 from checkvalve.filters.strictjson import JSON
 
@@ -121,7 +121,7 @@ _MOVES: Final = frozenset(state.value for state in State if state not in _SILENT
 def kind_of(kind: str, body: str) -> str:
     """Return the kind of notice that an event is told as; empty where nobody is told."""
     if not kind.startswith(_MOVE):
-        return _PLAIN.get(kind, "")
+        return ESCALATED if kind == CALLED else _PLAIN.get(kind, "")
     word = kind.removeprefix(_MOVE)
     if word == "recorded":
         return _recorded(_body(body))

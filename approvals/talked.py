@@ -12,6 +12,8 @@ from typing import Any, Final
 ASKED: Final = "remark.question"
 ANSWERED: Final = "remark.answer"
 REPLIED: Final = "remark.reply"
+CALLED: Final = "remark.escalated"
+"""A reviewer called others to a question before the clock did; it changes no row."""
 SNOOZED: Final = "snooze.set"
 WOKEN: Final = "snooze.ended"
 TALK: Final = frozenset({ASKED, ANSWERED, REPLIED, SNOOZED, WOKEN})
@@ -36,4 +38,4 @@ class Talk:
             self.remarks.append((kind.removeprefix("remark."), by, str(body.get("text_digest")), at))
 
 
-__all__ = ["ANSWERED", "ASKED", "REPLIED", "SNOOZED", "TALK", "WOKEN", "Talk"]
+__all__ = ["ANSWERED", "ASKED", "CALLED", "REPLIED", "SNOOZED", "TALK", "WOKEN", "Talk"]

@@ -6,52 +6,37 @@ relative paths are relative to the file. Without ``values`` no channel is told a
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 import tomllib
 from collections.abc import Sequence
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from checkvalve.approvals.notices import FOR_PEOPLE, KINDS, Notice
 from checkvalve.approvals.risk import TIERS, Tier
+from checkvalve.gateway.channel_secrets import (
+    MAX_FILE,
+    SECRET_PREFIX,
+    check_url,
+    secret_text,
+    secrets_of,
+    token_of,
+    url_of,
+)
 from checkvalve.gateway.errors import ChannelError
 
-MAX_FILE: Final = 65_536
-MAX_SECRETS: Final = 4
-"""Secrets that sign at the same time: an old and a new one while they are changed."""
-SECRET_PREFIX: Final = "whsec_"  # noqa: S105  # how Standard Webhooks marks one
-_SECRET_BYTES: Final = range(24, 65)
 _NAME: Final = r"^[a-z][a-z0-9-]{0,39}$"
-_HOST: Final = re.compile(r"[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\]")
-_KEYS: Final = ("secret_file", "url_file", "password_file", "ca_file")
+_KEYS: Final = ("secret_file", "url_file", "password_file", "token_file", "ca_file")
+_UUID: Final = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 _PRINTABLE: Final = re.compile(r"[\x21-\x7e]+")
 
 
 def _kinds(value: list[str]) -> list[str]:
     if unknown := set(value) - set(KINDS):
         raise ValueError(f"there is no kind {min(unknown)!r}; known are {', '.join(KINDS)}")
-    return value
-
-
-def check_url(value: str) -> str:
-    """Return ``value`` if it is an address that may be posted to.
-
-    Raises:
-        ValueError: it is not https, carries a name or a password, or is none at all.
-    """
-    parts = urlsplit(value) if _PRINTABLE.fullmatch(value) else None
-    if parts is None or parts.scheme != "https" or not parts.hostname:
-        raise ValueError("a channel's address begins with https://")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    if parts.username is not None or parts.fragment or not _HOST.fullmatch(host):
-        raise ValueError("a channel's address has a plain host name and no user, password or fragment")
-    _ = parts.port  # raises where it is none
     return value
 
 
@@ -108,6 +93,31 @@ class Slack(Channel):
     ca_file: Path | None = None
 
 
+class Teams(Channel):
+    """A channel of Microsoft Teams. The workflow's address is a secret, so it stands in a file.
+
+    With ``token_file``, the security token of an outgoing webhook, people of ``tenant`` may answer there: a yes to
+    calls of the risks in ``approve``, a no to those in ``reject``.
+    """
+
+    url_file: Path
+    ca_file: Path | None = None
+    token_file: Path | None = None
+    tenant: str = Field("", pattern=_UUID + "|^$")
+    approve: list[Literal[Tier.LOW, Tier.MEDIUM]] = []
+    reject: list[Tier] = list(TIERS)
+
+    @model_validator(mode="after")
+    def _answers_need_a_door(self) -> Teams:
+        if bool(self.tenant) != (self.token_file is not None):
+            raise ValueError("token_file and tenant go together")
+        if self.approve and not self.tenant:
+            raise ValueError("approve takes token_file and tenant: nobody could say who answers")
+        if unseen := [tier.value for tier in self.approve if tier not in self.values]:
+            raise ValueError(f"a yes needs what it is about: put {unseen[0]!r} into values, too")
+        return self
+
+
 class Mail(Channel):
     """A mail server, and who gets mail."""
 
@@ -139,11 +149,12 @@ class Channels(BaseModel):
     private_hosts: list[Annotated[str, Field(pattern=r"^[a-z0-9.-]{1,253}$")]] = []
     webhook: list[Webhook] = []
     slack: list[Slack] = []
+    teams: list[Teams] = []
     mail: list[Mail] = []
 
-    def all(self) -> Sequence[Webhook | Slack | Mail]:
+    def all(self) -> Sequence[Webhook | Slack | Teams | Mail]:
         """Return every channel."""
-        return (*self.webhook, *self.slack, *self.mail)
+        return (*self.webhook, *self.slack, *self.teams, *self.mail)
 
     @model_validator(mode="after")
     def _names_differ(self) -> Channels:
@@ -171,8 +182,10 @@ def load_channels(file: Path) -> Channels:
     for channel in found.all():
         if isinstance(channel, Webhook):
             secrets_of(channel)
-        elif isinstance(channel, Slack):
+        elif isinstance(channel, Slack | Teams):
             url_of(channel)
+            if isinstance(channel, Teams) and channel.token_file is not None:
+                token_of(channel)
         elif channel.password_file is not None:
             secret_text(channel.password_file)
     return found
@@ -188,60 +201,6 @@ def secret_files(file: Path) -> list[Path]:
     return [
         entry[key] for entry in tables if isinstance(entry, dict) for key in _KEYS if isinstance(entry.get(key), Path)
     ]
-
-
-def secrets_of(channel: Webhook) -> list[bytes]:
-    """Return the secrets that sign for a webhook: one on each line of its file, ``whsec_`` and base64.
-
-    Raises:
-        ChannelError: the file cannot be read, or a line is none.
-    """
-    lines = secret_text(channel.secret_file).split()
-    found = [_secret(line) for line in lines[:MAX_SECRETS]]
-    if not found or len(lines) > MAX_SECRETS or None in found:
-        raise ChannelError(
-            f"{channel.secret_file} holds no usable secrets", "make one: checkvalve channels secret > FILE"
-        )
-    return [secret for secret in found if secret is not None]
-
-
-def url_of(channel: Slack) -> str:
-    """Return the address of a chat.
-
-    Raises:
-        ChannelError: the file cannot be read, or holds none.
-    """
-    try:
-        return check_url(secret_text(channel.url_file).strip())
-    except ValueError as error:
-        raise ChannelError(f"{channel.url_file}: {error}", "put the incoming webhook's address into it") from error
-
-
-def secret_text(file: Path) -> str:
-    """Return what a file of a secret holds.
-
-    Raises:
-        ChannelError: it cannot be read, is empty, or others may read it.
-    """
-    try:
-        mode, text = file.stat().st_mode, file.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
-        raise ChannelError(
-            f"{file} cannot be read ({type(error).__name__})", "check the path in the file of channels"
-        ) from error
-    if mode & 0o007:
-        raise ChannelError(f"{file} can be read by others", f"chmod o= {file}")
-    if not text.strip() or len(text) > MAX_FILE:
-        raise ChannelError(f"{file} holds no secret", "put it there, alone")
-    return text
-
-
-def _secret(line: str) -> bytes | None:
-    try:
-        found = base64.b64decode(line.removeprefix(SECRET_PREFIX), validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    return found if len(found) in _SECRET_BYTES and line.startswith(SECRET_PREFIX) else None
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -268,6 +227,6 @@ def _placed(entries: dict[str, Any], file: Path) -> dict[str, Any]:
 
 
 __all__ = [
-    "Channel", "Channels", "Mail", "Slack", "Webhook",
-    "check_url", "load_channels", "secret_files", "secret_text", "secrets_of", "url_of",
+    "SECRET_PREFIX", "Channel", "Channels", "Mail", "Slack", "Teams", "Webhook",
+    "check_url", "load_channels", "secret_files", "secret_text", "secrets_of", "token_of", "url_of",
 ]  # fmt: skip

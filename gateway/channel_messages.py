@@ -50,7 +50,7 @@ _SAID: Final = {
     GLASS: "somebody broke the glass: a call was approved by one person alone, and has to be looked at afterwards",
 }
 """What happened, in our own words."""
-_WAITING: Final = frozenset({ASKED, REMINDER, ESCALATED, UNREACHABLE})
+WAITING: Final = frozenset({ASKED, REMINDER, ESCALATED, UNREACHABLE})
 """The kinds of which the deadline matters more than who it is from."""
 
 
@@ -70,7 +70,7 @@ def webhook_body(notice: Notice, channel: Channel, origin: str) -> bytes:
             "requester": inert(row.requester),
             "thread": inert(row.thread),
             "decide_by": rfc3339(row.decide_by),
-            "review": _link(row, origin),
+            "review": link_of(row, origin),
         }
     if by := notice.body.get("by"):
         data["by"] = inert_by(str(by))
@@ -84,16 +84,16 @@ def webhook_body(notice: Notice, channel: Channel, origin: str) -> bytes:
 
 def slack_body(notice: Notice, channel: Channel, origin: str) -> bytes:
     """Return the JSON of a chat message: plain text blocks, and the same as plain text for notifications."""
-    pairs = _pairs(notice)
-    text = f"{_title(notice)}. " + ". ".join(f"{name} {value}" for name, value in pairs)
-    blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain(_title(notice)[:_HEADER])}]
+    pairs = pairs_of(notice)
+    text = f"{title_of(notice)}. " + ". ".join(f"{name} {value}" for name, value in pairs)
+    blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain(title_of(notice)[:_HEADER])}]
     blocks += _sections(pairs)
     row = notice.proposal
     if row is not None:
         if channel.shows_values(notice):
             blocks += _sections([(item["path"], item["text"]) for item in told_values(row)])
-        blocks += [{"type": "section", "text": _plain(_command(row))}]
-        if link := _link(row, origin):
+        blocks += [{"type": "section", "text": _plain(command_of(row))}]
+        if link := link_of(row, origin):
             button = {"type": "button", "text": _plain("Look at it"), "url": link, "action_id": "look"}
             blocks += [{"type": "actions", "elements": [button]}]
     found = {"text": _fitting(text), "blocks": blocks, "mrkdwn": False, "parse": "none", "link_names": False}
@@ -104,36 +104,37 @@ def mail_of(notice: Notice, channel: Mail, origin: str) -> EmailMessage:
     """Return a mail of text alone. The message id is the notice's, so a repeated one is recognised."""
     found = EmailMessage(policy=SMTP)
     row = notice.proposal
-    found["Subject"] = f"[Checkvalve] {_title(notice)}" + (f" ({row.id[:SHORT_ID]})" if row is not None else "")
+    found["Subject"] = f"[Checkvalve] {title_of(notice)}" + (f" ({row.id[:SHORT_ID]})" if row is not None else "")
     found["From"], found["To"] = channel.sender, ", ".join(channel.to)
     found["Message-ID"] = f"<{notice.id}@checkvalve.invalid>"
     found["Auto-Submitted"] = "auto-generated"
     found["X-Auto-Response-Suppress"] = "All"
-    lines = [f"{_title(notice)}.", "", *(f"{name}: {value}" for name, value in _pairs(notice))]
+    lines = [f"{title_of(notice)}.", "", *(f"{name}: {value}" for name, value in pairs_of(notice))]
     if row is not None:
         if channel.shows_values(notice):
             lines += ["", "Values (content, as inert text):"]
             lines += [f"  {item['path']}: {item['text']}" for item in told_values(row)]
-        link = _link(row, origin)
-        lines += ["", *([f"Look at it: {link}"] if link else []), _command(row)]
+        link = link_of(row, origin)
+        lines += ["", *([f"Look at it: {link}"] if link else []), command_of(row)]
         lines += ["", "Nothing in this mail decides, and an answer to it is read by nobody."]
     found.set_content("\n".join(lines) + "\n", charset="utf-8", cte="quoted-printable")
     return found
 
 
-def _title(notice: Notice) -> str:
+def title_of(notice: Notice) -> str:
+    """Return what happened in our own words, with the risk of the call."""
     tier = f"{notice.tier.value} risk: " if notice.tier is not None else ""
     said = _SAID[notice.kind]
     return tier + said if tier else said[0].upper() + said[1:]
 
 
-def _pairs(notice: Notice) -> list[tuple[str, str]]:
+def pairs_of(notice: Notice) -> list[tuple[str, str]]:
     """Return what is said of a notice, as pairs of our own words and inert text."""
     row = notice.proposal
     if row is None:
         return [("about", inert(notice.subject)), ("at", to_the_second(notice.at))]
     pairs = [("tool", inert(_tool(row))), ("rule", inert(row.rule)), ("asked by", inert(row.requester) or "not known")]
-    if notice.kind in _WAITING:
+    if notice.kind in WAITING:
         pairs.append(("decide before", to_the_second(row.decide_by)))
         pairs += [("who should look", ", ".join(inert(name) for name in notice.who))] if notice.who else []
     elif by := notice.body.get("by"):
@@ -162,12 +163,14 @@ def _tool(row: Proposal) -> str:
     return f"{row.server}/{row.tool}" if row.server else row.tool
 
 
-def _link(row: Proposal, origin: str) -> str:
+def link_of(row: Proposal, origin: str) -> str:
+    """Return where the review pages show a call; empty where there are none."""
     return f"{origin}/review/items/{row.id}" if origin else ""
 
 
-def _command(row: Proposal) -> str:
+def command_of(row: Proposal) -> str:
+    """Return the command that shows a call in a terminal."""
     return f"In a terminal: checkvalve approvals show {row.id[:SHORT_ID]}"
 
 
-__all__ = ["mail_of", "slack_body", "webhook_body"]
+__all__ = ["WAITING", "command_of", "link_of", "mail_of", "pairs_of", "slack_body", "title_of", "webhook_body"]

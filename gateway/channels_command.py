@@ -17,12 +17,15 @@ from checkvalve.approvals.audit import Event
 from checkvalve.approvals.notices import notice_of
 from checkvalve.approvals.outbox import Outbox
 from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.terminal import Token, TokenFile, opened, prove
 from checkvalve.gateway.app import open_queue
 from checkvalve.gateway.channel_file import SECRET_PREFIX, Channels, load_channels
+from checkvalve.gateway.channel_secrets import token_of
 from checkvalve.gateway.errors import ChannelError
 from checkvalve.gateway.ladder_keeper import LadderKeeper
 from checkvalve.gateway.notifier import Notifier
 from checkvalve.gateway.settings import LoadedSettings
+from checkvalve.gateway.teams_people import new_code
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(help="The channel's name in the file.")]
@@ -35,6 +38,7 @@ def channels_app(loaded: Callable[[], LoadedSettings]) -> typer.Typer:
     app = typer.Typer(help="Tell people and programs what waits and what happened.", no_args_is_help=True)
     _add_looking(app, loaded)
     _add_sending(app, loaded)
+    _add_linking(app, loaded)
     return app
 
 
@@ -124,19 +128,38 @@ def _add_sending(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None
                 ladder.stop()
 
 
+def _add_linking(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
+    @app.command("link")
+    def link(context: typer.Context, name: Name, *, token: Token = None, token_file: TokenFile = None) -> None:
+        """Print a code that links your account of Teams to yours here: type it there within five minutes."""
+        found = loaded()
+        channel = next((item for item in _channels(found).teams if item.name == name), None)
+        if channel is None:
+            raise ChannelError("there is no such channel of Teams", "list them: checkvalve channels list")
+        key = token_of(channel)
+        with opened(lambda: open_queue(found.settings, create=False)) as queue:
+            reviewer = prove(context, queue, token, token_file)
+            typer.echo(f"Mention the webhook of {name} in Teams, and type this after it; it works once:", err=True)
+            typer.echo(new_code(key, name, reviewer, queue.clock()))
+
+
 @contextmanager
 def _opened(loaded: Callable[[], LoadedSettings]) -> Iterator[tuple[Channels, Queue, LoadedSettings]]:
     """Give the channels and the queue, and close its store."""
     found = loaded()
-    file: Path | None = found.settings.channels
-    if file is None:
-        raise ChannelError("no channels are set", "name the file of channels: channels = ...; see docs/channels.md")
-    channels = load_channels(file)
+    channels = _channels(found)
     queue = open_queue(found.settings, create=False)
     try:
         yield channels, queue, found
     finally:
         queue.store.close()
+
+
+def _channels(found: LoadedSettings) -> Channels:
+    file: Path | None = found.settings.channels
+    if file is None:
+        raise ChannelError("no channels are set", "name the file of channels: channels = ...; see docs/channels.md")
+    return load_channels(file)
 
 
 __all__ = ["channels_app"]

@@ -8,6 +8,7 @@ GatewayError
 ├── TokenError            a token of the HTTP API, or the file of them, cannot be used
 ├── CaseError             the case given to ``checkvalve decide`` is not one
 ├── ChannelError          the file of channels, or a secret it names, cannot be used
+├── TeamsError            what came from a chat was not taken
 ├── OidcError             an organisation's sign-in did not work, or let nobody in
 ├── SandboxError          there is no sandbox for code here, or it cannot hold what was asked for
 └── UncheckedResultError  a tool handed over something in which messages cannot be told from data
@@ -57,6 +58,14 @@ class CaseError(GatewayError):
 
 class ChannelError(GatewayError):
     """The file of channels, or a secret that it names, cannot be used. Nothing is sent."""
+
+
+class TeamsError(GatewayError):
+    """What came from a chat was not taken. ``code`` is a stable word, ``status`` that of the HTTP answer."""
+
+    def __init__(self, code: str, message: str, *, status: int) -> None:
+        super().__init__(message, "nothing was decided; decide on the review pages")
+        self.code, self.status = code, status
 
 
 class OidcError(GatewayError):

@@ -19,6 +19,7 @@ from fastapi import APIRouter, Response
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from checkvalve.approvals import remarks, responding, snoozes
+from checkvalve.approvals.calling import call_others
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import ApprovalError
@@ -161,6 +162,21 @@ def wake(name: Name, server: Server, caller: Calling) -> None:
     reviewer = caller.must_decide()
     own_call(server, caller, name)
     _do(lambda: snoozes.wake(server.gateway.queue, name, reviewer))
+
+
+class Called(BaseModel):
+    """Who was called to a question."""
+
+    id: str
+    who: list[str]
+
+
+@router.post("/approvals/{name}/escalate", responses=DECIDING)
+def escalate(name: Name, server: Server, caller: Calling) -> Called:
+    """Call others to an open question now, once; it goes on waiting. Takes a reviewer's token."""
+    reviewer, queue = caller.must_decide(), server.gateway.queue
+    own_call(server, caller, name)
+    return Called(id=name, who=[*_do(lambda: call_others(queue, name, reviewer, channel="rest"))])
 
 
 @router.post("/approvals/{name}/cancel", responses=DECIDING)

@@ -14,7 +14,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from checkvalve.approvals.argument_leaves import leaves
 from checkvalve.approvals.inert import inert
 from checkvalve.approvals.notices import Notice
 from checkvalve.approvals.records import Proposal
@@ -34,12 +33,11 @@ Pairs = Sequence[tuple[str, str]]
 
 def teams_body(notice: Notice, channel: Teams, origin: str, token: bytes = b"") -> bytes:
     """Return the JSON of a message; ``token`` signs the words to answer with, and without it there are none."""
-    row = notice.proposal
-    lines = _lines(row) if row is not None and channel.shows_values(notice) else []
+    row = notice.proposal if channel.shows_values(notice) else None
+    lines, told = (_lines(row), is_whole(row)) if row is not None else ([], False)
     for kept in range(len(lines), -1, -1):
-        whole = row is not None and kept == len(lines) > 0 and is_whole(row)
         more = [("more", f"{len(lines) - kept} further lines are not told here")] if kept < len(lines) else []
-        typed = _answers(notice, channel, token, whole=whole)
+        typed = _answers(notice, channel, token, whole=told and kept == len(lines))
         body = _message(notice, origin, [*lines[:kept], *more], typed)
         if len(body) <= MAX_BYTES:
             return body
@@ -47,10 +45,15 @@ def teams_body(notice: Notice, channel: Teams, origin: str, token: bytes = b"") 
 
 
 def is_whole(row: Proposal) -> bool:
-    """Say whether a message that tells the values of a call tells all of each of them: nothing cut, nothing hidden."""
-    wanted = [(inert(path), inert(_text(value), limit=_WHOLE)) for path, value in leaves(as_seen(row).exact.args())]
-    told = [(item["path"], item["text"]) for item in told_values(row)]
-    return told == wanted and all(len(f"{name}: {text}") <= _CLIP for name, text in told)
+    """Say whether a message that tells the values of a call tells all of it: nothing cut, nothing hidden.
+
+    That is also where each value came from.
+    """
+    shown = as_seen(row)
+    wanted = [(inert(item.path, limit=_WHOLE), inert(item.text, limit=_WHOLE)) for item in shown.parts()]
+    told = [(item["path"], item["text"]) for item in told_values(shown)]
+    short = all(len(name) <= _CLIP and len(text) <= _CLIP for name, text in _lines(shown))
+    return told == wanted and not shown.redacted() and short
 
 
 def _lines(row: Proposal) -> list[tuple[str, str]]:

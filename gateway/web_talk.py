@@ -11,7 +11,7 @@ from typing import Final
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from checkvalve.approvals import remarks, responding, snoozes
+from checkvalve.approvals import calling, remarks, responding, snoozes
 from checkvalve.approvals.errors import ConflictError, NotAllowedError, NotFoundError, QueueError
 from checkvalve.gateway.web_answers import proven
 from checkvalve.gateway.web_desk import HOME, Posted, Sent, Stop, back, link
@@ -67,6 +67,13 @@ def snooze(sent: Sent, name: Id) -> Response:
     except QueueError:
         raise Stop(422, "until", back=link(f"/items/{name}")) from None
     return back(f"{HOME}?done=snoozed" if hidden else link(f"/items/{name}", done="snoozed_by_all"))
+
+
+@router.post("/items/{name}/escalate")
+def escalate(sent: Sent, name: Id) -> Response:
+    """Call others to a question now; it goes on waiting."""
+    calling.call_others(sent.visit.desk.queue, name, sent.visit.reviewer, channel="web")
+    return back(link(f"/items/{name}", done="escalated"))
 
 
 @router.post("/items/{name}/wake")

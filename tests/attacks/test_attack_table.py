@@ -15,7 +15,7 @@ import pytest
 pytestmark = pytest.mark.claim("C4", "C9")
 
 TESTS = Path(__file__).resolve().parents[1]
-CHANNELS = ("pages", "terminal", "rest", "messages", "langchain")
+CHANNELS = ("pages", "terminal", "rest", "messages", "teams", "langchain")
 NO_DECISION = "cannot apply: a message decides nothing, it holds one link to a page that asks who it is"
 NO_CHOICE = "cannot apply: a resume value decides nothing, so there is nothing to race, replay or forge with it"
 
@@ -39,6 +39,8 @@ _alone = (
 )
 _grave = "attacks/test_edits.py::test_an_edit_to_a_graver_call_is_graver"
 _clock = "gateway/test_two_clocks.py"
+_teams = "attacks/test_teams.py"
+_card = f"{_teams}::test_2_4_5_10_a_card_draws_nothing_of_what_it_tells"
 
 TABLE: dict[tuple[int, str], dict[str, str]] = {
     (1, "approval fatigue"): {
@@ -46,6 +48,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": _budget,
         "rest": "gateway/test_http_approvals.py::test_a_budget_that_is_used_up_is_said_and_the_question_waits",
         "messages": _flood,
+        "teams": f"{_teams}::test_1_a_budget_that_is_used_up_holds_in_a_chat_too",
         "langchain": "attacks/test_unknown_and_broken.py::test_a_flood_of_questions_is_denied",
     },
     (2, "a forged dialog"): {
@@ -53,6 +56,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": "approvals/test_cli.py::test_hostile_content_cannot_leave_its_cell",
         "rest": "cannot apply: programs get JSON, and nothing is drawn; see langchain for interfaces that draw",
         "messages": "attacks/test_channels.py::test_2_a_chat_message_has_no_block_that_reads_markup_and_pings_nobody",
+        "teams": _card,
         "langchain": _drawn,
     },
     (3, "truncation"): {
@@ -60,6 +64,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": "approvals/test_cli.py::test_long_values_show_both_ends_and_what_is_between",
         "rest": "gateway/test_http_approvals.py::test_a_reviewer_lists_shows_and_decides_and_the_run_goes_on",
         "messages": "attacks/test_channels.py::test_3_a_long_value_says_what_is_not_shown_and_shows_its_end",
+        "teams": f"{_teams}::test_3_what_is_cut_is_counted_and_cannot_be_approved_here",
         "langchain": "attacks/test_channels.py::test_3_a_long_value_says_what_is_not_shown_and_shows_its_end",
     },
     (4, "hidden and look-alike characters"): {
@@ -67,6 +72,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": _seen,
         "rest": "cannot apply: programs get JSON with the exact characters, which is what a digest is over",
         "messages": _seen,
+        "teams": _card,
         "langchain": "attacks/test_channels.py::test_4_every_code_point_that_hides_is_shown_by_its_number",
     },
     (5, "markup, HTML, terminal sequences"): {
@@ -74,6 +80,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": "approvals/test_cli.py::test_hostile_content_cannot_leave_its_cell",
         "rest": "cannot apply: JSON, with a type that no browser draws",
         "messages": "attacks/test_channels.py::test_5_a_mail_has_the_headers_that_we_gave_it_and_one_part_of_text",
+        "teams": _card,
         "langchain": _drawn,
     },
     (6, "arguments that change after the yes"): {
@@ -81,6 +88,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": "gateway/test_answers_cli.py::test_an_edit_without_a_digest_or_with_another_one_is_none",
         "rest": "gateway/test_http_approvals.py::test_a_decision_without_the_digest_of_the_call_is_none",
         "messages": NO_DECISION,
+        "teams": f"{_teams}::test_6_20_a_code_of_a_call_that_was_edited_is_dead",
         "langchain": "attacks/test_ten_findings.py::test_5_arguments_that_were_changed_after_they_were_seen_do_not_run",
     },
     (7, "replay of an approval"): {
@@ -89,6 +97,8 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "test_7_a_yes_that_is_sent_again_through_another_channel_is_told_of_the_first",
         "rest": "gateway/test_http_approvals.py::test_a_repeated_request_with_its_key_is_told_how_it_ended",
         "messages": "attacks/test_channels.py::test_7_a_notice_that_is_sent_again_is_the_same_and_moves_nothing",
+        "teams": f"{_teams}::test_7_a_message_that_is_sent_again_is_refused_also_with_another_text "
+        f"{_teams}::test_7_every_code_of_a_call_dies_with_the_first_decision_wherever_it_was_made",
         "langchain": "attacks/test_ten_findings.py::test_3_a_checkpoint_that_is_resumed_again_does_not_act_again",
     },
     (8, "a forged approval"): {
@@ -96,6 +106,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": "approvals/test_cli.py::test_a_wrong_token_decides_nothing",
         "rest": "gateway/test_http_approvals.py::test_a_clients_token_decides_nothing_and_a_requester_does_not_approve",
         "messages": _door,
+        "teams": f"{_teams}::test_8_13_what_teams_did_not_sign_is_refused_and_nothing_of_it_is_read",
         "langchain": f"{_resume} {_hand}",
     },
     (9, "foreign forms, frames, stolen keys, scanners"): {
@@ -106,6 +117,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": "approvals/test_cli_terminal.py::test_leaving_a_real_prompt_decides_nothing",
         "rest": "cannot apply: it takes a bearer token, which no browser adds by itself, and no cookie",
         "messages": _scan,
+        "teams": f"{_teams}::test_9_an_address_of_a_card_is_looked_at_and_changes_nothing",
         "langchain": _woken,
     },
     (10, "a summary that content has written"): {
@@ -113,6 +125,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": "approvals/test_cli_output.py::test_a_card_names_every_rule_and_keeps_origins_whole",
         "rest": "cannot apply: no summary is made; a program gets rule ids and facts",
         "messages": "attacks/test_channels.py::test_10_no_text_of_a_call_changes_its_tier_or_where_it_goes",
+        "teams": _card,
         "langchain": _drawn,
     },
     (11, "whoever asked approves"): {
@@ -120,6 +133,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": "attacks/test_one_person_as_two.py::test_who_asked_says_yes_under_another_name",
         "rest": "gateway/test_http_approvals.py::test_a_clients_token_decides_nothing_and_a_requester_does_not_approve",
         "messages": NO_DECISION,
+        "teams": f"{_teams}::test_11_whoever_asked_does_not_approve_under_any_account",
         "langchain": _resume,
     },
     (12, "a second factor that is stale"): {
@@ -128,6 +142,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": "approvals/test_cli_accounts.py::test_a_wrong_answer_decides_nothing",
         "rest": "gateway/test_http_stepup.py::test_a_yes_takes_the_password_of_the_person",
         "messages": NO_DECISION,
+        "teams": f"{_teams}::test_12_a_call_that_takes_a_second_factor_is_not_approved_here",
         "langchain": NO_CHOICE,
     },
     (13, "a chat account that was taken over"): {
@@ -135,6 +150,9 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": "cannot apply: no account of a chat is known to it",
         "rest": _door,
         "messages": _door,
+        "teams": f"{_teams}::test_13_whoever_has_the_chat_account_cannot_approve_what_is_grave "
+        f"{_teams}::test_13_another_tenant_nobody_and_an_edited_message_are_refused "
+        f"{_teams}::test_13_an_edited_code_is_none",
         "langchain": "cannot apply: no account of a chat is known to it",
     },
     (14, "a rule that is wider than it looks"): {
@@ -142,6 +160,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": "approvals/test_standing_cli.py::test_an_amount_and_an_address_are_bounded_as_they_are_said",
         "rest": "gateway/test_http_standing.py::test_what_cannot_be_said_is_refused_without_repeating_it",
         "messages": "cannot apply: a message makes no rule",
+        "teams": "cannot apply: what is said in a chat makes no rule, and accepts no data for later calls",
         "langchain": _rules,
     },
     (15, "yes and no at the same moment"): {
@@ -149,6 +168,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": _flow,
         "rest": "gateway/test_http_approvals.py::test_approve_and_reject_at_once_have_one_winner",
         "messages": NO_DECISION,
+        "teams": f"{_teams}::test_15_a_yes_and_a_no_at_once_have_one_winner_and_the_other_is_told",
         "langchain": "attacks/test_ten_findings.py::test_2_an_approval_and_a_rejection_at_once_do_not_both_count",
     },
     (16, "a world that has changed"): {
@@ -156,6 +176,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": f"{_clock}::test_the_terminal_decides_nothing_after_the_first_clock",
         "rest": f"{_clock}::test_http_decides_nothing_after_the_first_clock_and_runs_nothing_after_the_second",
         "messages": NO_DECISION,
+        "teams": f"{_teams}::test_16_nothing_is_decided_after_the_time_to_decide",
         "langchain": f"{_clock}::test_langchain_runs_nothing_whose_time_is_over {_again} "
         "gateway/test_middleware.py::test_a_pinned_schema_that_changed_is_refused "
         "attacks/test_ten_findings.py::test_4_a_rule_that_has_changed_since_does_not_run_what_was_rejected",
@@ -165,6 +186,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": "approvals/test_cli_emergency.py::test_ticking_says_what_it_did",
         "rest": "gateway/test_http_approvals.py::test_an_expired_question_is_gone",
         "messages": f"{_alone} attacks/test_emergencies.py::test_a_reminder_is_silenced_by_hand",
+        "teams": f"{_teams}::test_17_a_question_that_waits_is_told_again_with_its_codes",
         "langchain": "attacks/test_emergencies.py::test_an_expiry_is_taken_for_a_no",
     },
     (18, "one odd call in a batch"): {
@@ -173,6 +195,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": "cannot apply: it decides one call at a time",
         "rest": "cannot apply: it decides one call at a time",
         "messages": NO_DECISION,
+        "teams": f"{_teams}::test_18_one_message_answers_one_call",
         "langchain": "attacks/test_ten_findings.py::test_7_decisions_that_were_swapped_do_not_run_the_other_call",
     },
     (19, "secrets in card, message or log"): {
@@ -180,6 +203,8 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": "approvals/test_cli_terminal.py::test_typing_at_a_real_prompt_approves_and_hides_the_token",
         "rest": "gateway/test_http_approvals.py::test_a_client_sees_its_own_calls_and_of_others_nothing",
         "messages": "attacks/test_channels.py::test_19_a_value_is_in_no_message_unless_the_tier_says_so",
+        "teams": f"{_teams}::test_19_a_value_is_on_no_card_unless_the_tier_says_so "
+        f"{_teams}::test_19_what_has_the_form_of_a_key_is_on_no_card_at_all",
         "langchain": "gateway/test_answers.py::test_a_call_that_carries_such_a_value_outside_is_denied",
     },
     (20, "an edit that nobody checked again"): {
@@ -187,6 +212,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "terminal": "gateway/test_answers_cli.py::test_an_edit_shows_what_changes_and_makes_another_call",
         "rest": "gateway/test_http_answers.py::test_a_refused_edit_says_which_rule_and_changes_nothing",
         "messages": NO_DECISION,
+        "teams": f"{_teams}::test_6_20_a_code_of_a_call_that_was_edited_is_dead",
         "langchain": f"{_resume} {_grave}",
     },
 }
@@ -200,7 +226,7 @@ def names_in(file: str) -> frozenset[str]:
     return frozenset(node.name for node in ast.walk(tree) if isinstance(node, kinds) and node.name.startswith("test_"))
 
 
-def test_there_are_twenty_attacks_through_five_channels() -> None:
+def test_there_are_twenty_attacks_through_six_channels() -> None:
     assert [number for number, _ in TABLE] == list(range(1, 21))
     assert all(set(cells) == set(CHANNELS) for cells in TABLE.values())
 

@@ -197,3 +197,12 @@ def test_a_requester_takes_a_question_back(desk: Table) -> None:
         assert (gone.status_code, gone.json()["state"]) == (200, "cancelled")
     assert current(desk.api.gateway.queue, row.id).decided_by == "client:ann@corp.example"
     desk.api.wait("t1", "answered", "stopped")
+
+
+def test_others_are_called_to_a_question_by_a_reviewer_and_once(desk: Table) -> None:
+    row = desk.waiting()
+    path = f"/approvals/{row.id}/escalate"
+    assert problem(desk.api.client.post(path, headers=desk.api.ann)) == (403, "not_a_reviewer")
+    assert desk.api.client.post(path, headers=desk.ben).json() == {"id": row.id, "who": ["boss"]}
+    assert problem(desk.api.client.post(path, headers=desk.ben)) == (409, "decided")
+    assert desk.get(f"/approvals/{row.id}").json()["state"] == "pending"

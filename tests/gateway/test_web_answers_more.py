@@ -94,7 +94,7 @@ def test_an_argument_can_be_left_out(review: Review) -> None:
     assert sorted(current(review.gateway.queue, row.id).args()) == ["subject", "to"]
 
 
-@pytest.mark.parametrize("what", ["edit", "ask", "answer", "respond", "snooze", "wake", "cancel"])
+@pytest.mark.parametrize("what", ["edit", "ask", "answer", "respond", "snooze", "wake", "cancel", "escalate"])
 def test_a_form_without_the_seal_of_this_page_does_nothing(what: str, review: Review) -> None:
     row, other = review.poisoned(), review.bill()
     seal = review.fields(review.card(other), f"/review/items/{other.id}/ask")["seal"]
@@ -170,3 +170,12 @@ def test_a_page_that_is_open_learns_of_an_answer(review: Review) -> None:
     assert edit(review, row, **{"arg-2": "me@corp.example"}).status_code == 303
     page = review.card(current(review.gateway.queue, row.id))
     assert ("before the edit" in page, 'data-said="1"' in page) == (True, True)
+
+
+def test_others_are_called_from_the_card_and_it_goes_on_waiting(review: Review) -> None:
+    row = review.bill()
+    where = f"/review/items/{row.id}"
+    answer = review.client.post(f"{where}/escalate", data=review.fields(review.card(row), f"{where}/escalate"))
+    assert answer.headers["location"] == f"{where}?done=escalated"
+    assert "Others were told." in review.get(f"{where}?done=escalated")
+    assert review.state(row) is State.PENDING
