@@ -19,6 +19,7 @@ from checkvalve.approvals.kit_commands import check_commands
 from checkvalve.approvals.kit_evidence import check_results
 from checkvalve.approvals.kit_findings import Finding, without_accepted
 from checkvalve.approvals.kit_names import Report, check_names, owners_of, reporter, schema_of, unknown_arguments
+from checkvalve.approvals.kit_preview import check_preview
 from checkvalve.approvals.kit_roles import guess_role
 from checkvalve.approvals.kit_schemas import ToolSchema
 from checkvalve.approvals.kit_variants import check_variants
@@ -65,6 +66,7 @@ def lint_manifest(text: str, name: str, schemas: Sequence[ToolSchema] = ()) -> l
         findings += check_results(spec, report)
         findings += _missing(spec, report)
         findings += check_commands(spec, report)
+        findings += check_preview(spec, shipped, report)
         findings += check_variants(spec, report)
     return without_accepted(_together(findings), text)
 

@@ -111,8 +111,9 @@ def check_names(
     for argument in spec.args:
         if argument not in known:
             yield _misplaced(spec.name, argument, known, owners, report)
+    tried = spec.preview.dry_run if spec.preview is not None else ()  # the gateway's own argument
     for argument in known:
-        if argument not in spec.args and (spec.effect is not Effect.READ or spec.leaves_domain):
+        if argument not in (*spec.args, *tried) and (spec.effect is not Effect.READ or spec.leaves_domain):
             yield report(
                 "undeclared-argument",
                 f"the tool also takes {argument!r}: "

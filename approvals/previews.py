@@ -25,8 +25,10 @@ from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.redaction import Veil
 from checkvalve.approvals.render import clip
 from checkvalve.approvals.review_tables import plans
+from checkvalve.approvals.seen import Seen
 from checkvalve.approvals.verdicts import Allow
 from checkvalve.filters.strictjson import JSON
 
@@ -85,6 +87,10 @@ class Preview:
         how = dry if self.dry_run else "a tool that reads"
         failing = "" if self.ok else "; the tool says that the call would fail"
         return f"by {how}, made {to_the_second(self.at)}, untrusted{failing}"
+
+    def under(self, veil: Veil) -> Preview:
+        """Return it as it is shown: what a rule redacts in a call is a mark in what is said of it, too."""
+        return replace(self, text=veil.text(self.text), end=veil.text(self.end))
 
     def whole(self) -> str:
         """Return the text; where something was not kept, it says how much."""
@@ -165,6 +171,12 @@ def preview_of(queue: Queue, question: Proposal) -> Preview | None:
     return _read(replace(told, call=name), outcome)
 
 
+def seen_preview(queue: Queue, row: Seen) -> Preview | None:
+    """Return what a card says of the effect of a call, as it is shown beside the call."""
+    found = preview_of(queue, row.exact)
+    return None if found is None else found.under(row.veil)
+
+
 def _read(told: Preview, outcome: Outcome) -> Preview:
     match outcome.result:
         case {"ok": bool(ok), "values": [str(text)], "left_out": 0}:
@@ -197,5 +209,5 @@ def _was_edited(connection: sa.Connection, question: Proposal) -> bool:
 
 __all__ = [
     "CALL", "FAILED", "MADE", "RULE", "THREAD", "WHY", "Preview", "as_dry_run", "is_known", "kept", "note",
-    "preview_of", "thread_for",
+    "preview_of", "seen_preview", "thread_for",
 ]  # fmt: skip

@@ -94,7 +94,8 @@ def _parameters(spec: ToolSpec) -> dict[str, Any]:
     shipped = spec.input_schema or {}
     shapes = shipped.get("properties")
     shapes = shapes if isinstance(shapes, dict) else {}
-    names = [*spec.args, *(name for name in shapes if name not in spec.args)]
+    tried = spec.preview.dry_run if spec.preview is not None else ()  # the gateway alone gives it
+    names = [*spec.args, *(name for name in shapes if name not in (*spec.args, *tried))]
     required = shipped.get("required")
     return {
         "type": "object",
