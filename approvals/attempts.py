@@ -18,6 +18,7 @@ from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.outcome import Ending
 from checkvalve.approvals.ownership import Owner
 from checkvalve.approvals.records import Proposal, State, idempotency_key, stored_digest
+from checkvalve.approvals.subjectrows import Row
 from checkvalve.approvals.tables import attempts, grants
 from checkvalve.approvals.undo_call import Kept
 from checkvalve.filters.strictjson import JSON
@@ -57,7 +58,11 @@ class Attempt:
 
 def read(connection: sa.Connection, proposal_id: str) -> Attempt | None:
     """Return the attempt of a proposal, if there was one."""
-    row = connection.execute(_ONE, {"wanted": proposal_id}).mappings().one_or_none()
+    return of_row(connection.execute(_ONE, {"wanted": proposal_id}).mappings().one_or_none())
+
+
+def of_row(row: Row | None) -> Attempt | None:
+    """Return the attempt in a database row, if there is one."""
     return None if row is None else Attempt(**row)
 
 

@@ -19,9 +19,11 @@ from checkvalve.approvals.outcome import NOT_STARTED, Ending, Outcome
 from checkvalve.approvals.ownership import Owner, is_dead
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.subjectrows import Held, read
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import attempts as attempt_rows
 from checkvalve.approvals.tables import proposals
+from checkvalve.approvals.tables import uses as use_rows
 from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.approvals.undo_call import Kept
 from checkvalve.approvals.verdicts import Deny, Review, Verdict
@@ -70,14 +72,7 @@ class Claims:
         if revalidate is not None and proposal.mode != moves.OBSERVE and _is_stricter(revalidate(), proposal):  # 2.
             return self._void(proposal, "revalidation")
         self._step("revalidated")
-        try:  # 3.
-            proposal.args()
-            with self._queue.store.read() as connection:
-                require_recorded(connection, proposal_id)
-        except StoreCorruptError:
-            self._void(proposal, "record_changed")
-            raise
-        return self._claim(proposal)  # 4.
+        return self._claim(proposal)  # 3. and 4.
 
     def _void(self, proposal: Proposal, code: str) -> Outcome:
         """Take the permit back; a retry of a read has none left, and simply stays unknown."""
@@ -89,24 +84,37 @@ class Claims:
             return self.look(proposal.id)
 
     def _claim(self, proposal: Proposal) -> Claim | Outcome:
-        owner = str(Owner.me(secrets.token_hex(8)))
+        owner, same = str(Owner.me(secrets.token_hex(8))), False
         _RUNNING.add(owner)
         try:
-            with self._queue.store.write() as connection:
-                now = self._queue.clock()  # while it waited for other writers, the time to run it may have run out
-                until = now + self._lease
-                if proposal.mode != moves.OBSERVE:
-                    self._queue.adopted.require(connection, now)
-                if proposal.mode != moves.OBSERVE and not uses.still_given(connection, proposal, at=now):
-                    _RUNNING.discard(owner)
-                    return self._withdrawn(connection, proposal, now)
-                attempt = attempts.claim(connection, proposal, owner=owner, at=now, lease_until=until, step=self._step)
+            with self._queue.store.write() as connection:  # what is compared with the log is what is claimed
+                proposal.args()
+                held = read(connection, proposal.id)
+                require_recorded(connection, proposal.id, held)
+                same = True
+                attempt = self._attempt(connection, proposal, held, owner)
         except BaseException as error:
             _RUNNING.discard(owner)
             if isinstance(error, ConflictError | sa.exc.IntegrityError):
                 return self.look(proposal.id)
+            if isinstance(error, StoreCorruptError) and not same:
+                self._void(proposal, "record_changed")
             raise
+        if isinstance(attempt, Outcome):
+            _RUNNING.discard(owner)
+            return attempt
         return Claim(proposal, attempt)
+
+    def _attempt(self, connection: sa.Connection, proposal: Proposal, held: Held, owner: str) -> Attempt | Outcome:
+        """Do step 4."""
+        now = self._queue.clock()  # while it waited for other writers, the time to run it may have run out
+        if proposal.mode != moves.OBSERVE:
+            self._queue.adopted.require(connection, now)
+            relies = not held.is_empty(use_rows.c.proposal_id)
+            if relies and not uses.still_given(connection, proposal, at=now):
+                return self._withdrawn(connection, proposal, now)
+        until = now + self._lease
+        return attempts.claim(connection, proposal, owner=owner, at=now, lease_until=until, step=self._step)
 
     @staticmethod
     def _withdrawn(connection: sa.Connection, proposal: Proposal, now: int) -> Outcome:
@@ -144,13 +152,14 @@ class Claims:
         Raises:
             StoreCorruptError: the recorded result is not the one that its event has.
         """
-        proposal = self._queue.get(proposal_id)
         with self._queue.store.read() as connection:
-            attempt = attempts.read(connection, proposal_id)
-            if attempt is None:
-                return Outcome(proposal)
-            if proposal.state is not State.EXECUTING:
-                require_recorded(connection, proposal_id)
+            proposal, held = moves.load_whole(connection, proposal_id)
+            attempt = attempts.of_row(held.one(attempt_rows.c.proposal_id))
+            if attempt is not None and proposal.state is not State.EXECUTING:
+                require_recorded(connection, proposal_id, held)
+        if attempt is None:
+            overdue = moves.is_overdue(proposal, self._queue.clock())
+            return Outcome(self._queue.get(proposal_id) if overdue else proposal)
         if proposal.state is State.EXECUTING:
             found = self._recover_one(proposal_id, attempt) or proposal
             return Outcome(found) if found.state is State.EXECUTING else self.look(proposal_id)

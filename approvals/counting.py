@@ -14,7 +14,7 @@ from checkvalve.approvals import plans, reach, votes
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.records import Proposal, State
-from checkvalve.approvals.roles import Role, account_of, accounts
+from checkvalve.approvals.roles import People, Role, Roster, account_of, accounts
 from checkvalve.approvals.votes import Tally, Vote
 from checkvalve.filters.strictjson import JSON
 
@@ -37,7 +37,7 @@ class Standing:
 
 
 def still_counting(
-    connection: sa.Connection, cast: Sequence[Vote], plan: Plan, proposal: Proposal, *, single_user: bool
+    people: People, cast: Sequence[Vote], plan: Plan, proposal: Proposal, *, single_user: bool
 ) -> list[Vote]:
     """Return the votes on an open question with what still counts of them.
 
@@ -49,15 +49,16 @@ def still_counting(
         StoreCorruptError: the roles of one of them were written by hand.
     """
     found: dict[str, Vote] = {}
+    roster = people if isinstance(people, Roster) else Roster(people)
     question, own = plan.question(proposal), frozenset[str]()
     if not single_user:
-        own = reach.requesters(proposal.requester, accounts(connection, everyone=True))
+        own = reach.requesters(proposal.requester, accounts(roster, everyone=True))
     for vote in cast:
-        account = account_of(connection, vote.reviewer)
+        account = account_of(roster, vote.reviewer)
         if vote.yes and not own.isdisjoint({account.person, vote.via}):
             continue
         if vote.yes:
-            roles = _roles_of_person(connection, vote.via, question) if vote.via else account.roles_for(question)
+            roles = _roles_of_person(roster, vote.via, question) if vote.via else account.roles_for(question)
             kept = replace(vote, person=account.person, roles=frozenset() if account.disabled else vote.roles & roles)
         else:
             kept = replace(vote, person=account.person)
@@ -66,19 +67,19 @@ def still_counting(
     return list(found.values())
 
 
-def _roles_of_person(connection: sa.Connection, person: str, question: Question) -> frozenset[Role]:
+def _roles_of_person(roster: Roster, person: str, question: Question) -> frozenset[Role]:
     """Return what the enabled accounts of a person may do together about a question."""
-    mine = [account_of(connection, one.name) for one in accounts(connection) if one.person == person]
+    mine = [account_of(roster, one.name) for one in accounts(roster) if one.person == person]
     return frozenset(role for one in mine for role in one.roles_for(question))
 
 
 def standing(connection: sa.Connection, proposal: Proposal, *, single_user: bool) -> Standing:
     """Return how a question stands."""
     plan, cast = plans.read(connection, proposal.id), votes.read(connection, proposal.id)
-    pending = proposal.state is State.PENDING
-    counting = still_counting(connection, cast, plan, proposal, single_user=single_user) if pending else cast
+    pending, roster = proposal.state is State.PENDING, Roster(connection)
+    counting = still_counting(roster, cast, plan, proposal, single_user=single_user) if pending else cast
     tally = votes.tally(plan, counting)
-    reachable = not pending or reach.can_be_approved(connection, proposal, plan, single_user=single_user)
+    reachable = not pending or reach.can_be_approved(roster, proposal, plan, single_user=single_user)
     return Standing(plan, cast, tally, reachable)
 
 

@@ -34,10 +34,13 @@ from checkvalve.approvals.matching import match_digest
 from checkvalve.approvals.people import is_usable
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.review_tables import plans as plan_rows
+from checkvalve.approvals.review_tables import votes as vote_rows
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
-from checkvalve.approvals.roles import Account, Role, account_of, accounts, either, who_could
+from checkvalve.approvals.roles import Account, Role, Roster, account_of, accounts, either, who_could
 from checkvalve.approvals.spoken import kept, says_something
 from checkvalve.approvals.stepup import StepUp
+from checkvalve.approvals.subjectrows import Held, read
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.votes import Vote, Voter
 
@@ -69,18 +72,28 @@ class Yes:
 
 
 def say_yes(
-    connection: sa.Connection, bench: Bench, proposal: Proposal, reviewer: Reviewer, yes: Yes, *, at: int
+    connection: sa.Connection,
+    bench: Bench,
+    proposal: Proposal,
+    reviewer: Reviewer,
+    yes: Yes,
+    *,
+    at: int,
+    held: Held | None = None,
 ) -> Proposal:
     """Let ``reviewer`` say yes; returns the proposal as it is then, pending where more voices are needed.
+
+    ``held`` is what the tables hold of the question, where this transaction has read it together with ``proposal``.
 
     Raises:
         ConflictError, CredentialError, NotAllowedError, BudgetError, DigestError, NoteNeededError, StepUpError,
         QueueError, StoreCorruptError: nothing was changed.
     """
     kept(yes.note)
-    plan = _open(connection, bench, proposal, reviewer, at)
-    require_recorded(connection, proposal.id)
-    voter = _voter(connection, bench, proposal, plan, reviewer, yes=True, at=at)
+    roster, held = Roster(connection), held or read(connection, proposal.id)
+    plan = _open(roster, bench, proposal, reviewer, at, held)
+    require_recorded(connection, proposal.id, held)
+    voter = _voter(roster, bench, proposal, plan, reviewer, yes=True, at=at)
     match_digest(proposal, yes.digest)
     _check_channel(plan, yes.channel)
     if plan.note_required and not says_something(yes.note):
@@ -89,21 +102,12 @@ def say_yes(
         stepup.spend(connection, yes.step_up, proposal, reviewer, at=at)
     attention.spend(connection, reviewer.name, bench.budget, at)
     proof = yes.step_up.method if yes.step_up is not None else ""
-    votes.cast(
-        connection,
-        proposal,
-        voter,
-        yes=True,
-        at=at,
-        note=yes.note,
-        endorse=yes.endorse,
-        channel=yes.channel,
-        proof=proof,
-    )
-    return _go_on(connection, bench, proposal, plan, voter, at=at, note=yes.note)
+    before, said = _cast(connection, held), {"note": yes.note, "channel": yes.channel, "proof": proof}
+    cast = votes.cast(connection, proposal, voter, before=before, yes=True, at=at, endorse=yes.endorse, **said)
+    return _go_on(roster, bench, proposal, plan, voter, cast, at=at, note=yes.note)
 
 
-def say_no(  # each is a part of the no
+def say_no(  # noqa: PLR0913  # each is a part of the no
     connection: sa.Connection,
     bench: Bench,
     proposal: Proposal,
@@ -113,6 +117,7 @@ def say_no(  # each is a part of the no
     code: str,
     note: str,
     channel: str = "",
+    held: Held | None = None,
 ) -> Proposal:
     """Let ``reviewer`` say no, also to what they said yes to before. A no is taken everywhere, and from who asked.
 
@@ -122,10 +127,14 @@ def say_no(  # each is a part of the no
         ConflictError, CredentialError, NotAllowedError, QueueError, StoreCorruptError: nothing was changed.
     """
     kept(code + note)
-    plan = _open(connection, bench, proposal, reviewer, at)
-    voter = _voter(connection, bench, proposal, plan, reviewer, yes=False, at=at)
-    votes.cast(connection, proposal, voter, yes=False, at=at, code=code, note=note, channel=channel)
-    return _go_on(connection, bench, proposal, plan, voter, at=at, code=code, note=note)
+    roster, held = Roster(connection), held or read(connection, proposal.id)
+    plan = _open(roster, bench, proposal, reviewer, at, held)
+    voter = _voter(roster, bench, proposal, plan, reviewer, yes=False, at=at)
+    before = _cast(connection, held)
+    cast = votes.cast(
+        connection, proposal, voter, before=before, yes=False, at=at, code=code, note=note, channel=channel
+    )
+    return _go_on(roster, bench, proposal, plan, voter, cast, at=at, code=code, note=note)
 
 
 def refusal(
@@ -133,8 +142,9 @@ def refusal(
 ) -> str:
     """Say why somebody's answer would not count, and whose would; empty where it would. Changes nothing."""
     try:
-        plan = _open(connection, bench, proposal, reviewer, at)
-        voter = _voter(connection, bench, proposal, plan, reviewer, yes=yes, at=at)
+        roster = Roster(connection)
+        plan = _open(roster, bench, proposal, reviewer, at, read(connection, proposal.id))
+        voter = _voter(roster, bench, proposal, plan, reviewer, yes=yes, at=at)
         votes.require_unused(votes.read(connection, proposal.id), voter, yes=yes)
     except ApprovalError as error:
         return str(error)
@@ -147,23 +157,30 @@ def require_responder(connection: sa.Connection, bench: Bench, proposal: Proposa
     Raises:
         CredentialError, NotAllowedError: no reviewer any more, or not their role, or not within their scope.
     """
-    bench.reviewers.require(connection, reviewer)
-    account, plan = account_of(connection, reviewer.name), plans.read(connection, proposal.id)
+    roster = Roster(connection)
+    bench.reviewers.require(roster, reviewer)
+    account, plan = account_of(roster, reviewer.name), plans.read(connection, proposal.id)
     if account.roles_for(plan.question(proposal), yes=False).isdisjoint(SAYS_NO):
-        raise _not_their_role(connection, proposal, replace(plan, approve=()), account, yes=False)
+        raise _not_their_role(roster, proposal, replace(plan, approve=()), account, yes=False)
     return account
 
 
-def _open(connection: sa.Connection, bench: Bench, proposal: Proposal, reviewer: Reviewer, at: int) -> Plan:
+def _open(roster: Roster, bench: Bench, proposal: Proposal, reviewer: Reviewer, at: int, held: Held) -> Plan:
     """Do steps 1 and 2."""
     if proposal.state is not State.PENDING or moves.is_overdue(proposal, at):
         raise moves.conflict(proposal)
-    bench.reviewers.require(connection, reviewer)
-    return plans.read(connection, proposal.id)
+    bench.reviewers.require(roster, reviewer)
+    row = held.one(plan_rows.c.proposal_id)
+    return plans.read(roster.connection, proposal.id) if row is None else plans.of_row(row)
+
+
+def _cast(connection: sa.Connection, held: Held) -> list[Vote]:
+    """Return the votes on a question before this one."""
+    return [] if held.is_empty(vote_rows.c.proposal_id) else votes.read(connection, held.subject)
 
 
 def _voter(
-    connection: sa.Connection,
+    roster: Roster,
     bench: Bench,
     proposal: Proposal,
     plan: Plan,
@@ -177,21 +194,21 @@ def _voter(
     Raises:
         NotAllowedError: their yes or no does not count here; it says whose would.
     """
-    account = account_of(connection, reviewer.name)
-    own = reach.asked(connection, proposal.requester, account)
+    account = account_of(roster, reviewer.name)
+    own = reach.asked(roster, proposal.requester, account)
     if yes and own and not bench.single_user:
         raise _own_call(proposal)
     wanted = plan.roles if yes else plan.roles | SAYS_NO
     question = plan.question(proposal)
     if roles := account.roles_for(question, yes=yes) & wanted:
         return Voter(account, roles, own=yes and own)
-    for handed in standing_in(connection, account.person, at):
-        giver = account_of(connection, handed.giver)
-        asked = yes and reach.asked(connection, proposal.requester, giver)
+    for handed in standing_in(roster.connection, account.person, at):
+        giver = account_of(roster, handed.giver)
+        asked = yes and reach.asked(roster, proposal.requester, giver)
         roles = giver.roles_for(question, yes=yes) & wanted
         if roles and not asked:
             return Voter(account, roles, via=giver.person, own=yes and own)
-    raise _not_their_role(connection, proposal, plan, account, yes=yes)
+    raise _not_their_role(roster, proposal, plan, account, yes=yes)
 
 
 def _own_call(proposal: Proposal) -> NotAllowedError:
@@ -201,22 +218,20 @@ def _own_call(proposal: Proposal) -> NotAllowedError:
     return NotAllowedError(what, remedy=f"{remedy}, or use the single-user setting")
 
 
-def _not_their_role(
-    connection: sa.Connection, proposal: Proposal, plan: Plan, account: Account, *, yes: bool
-) -> NotAllowedError:
+def _not_their_role(roster: Roster, proposal: Proposal, plan: Plan, account: Account, *, yes: bool) -> NotAllowedError:
     """Return the error that says which roles are asked for, what this person has, and whose answer would count."""
     wanted = plan.roles if yes else plan.roles | SAYS_NO
     question = plan.question(proposal)
     elsewhere = account.has(*wanted)
     has = f"their role does not reach this call ({account.scope.in_words()})" if elsewhere else either(account.roles)
-    out = reach.requesters(proposal.requester, accounts(connection, everyone=True)) if yes else frozenset()
+    out = reach.requesters(proposal.requester, accounts(roster, everyone=True)) if yes else frozenset()
 
     def could(one: Account) -> bool:
         return one.person not in out and not one.roles_for(question, yes=yes).isdisjoint(wanted)
 
     answer = "yes" if yes else "no"
     text = f"a {answer} to this call takes the role {either(wanted)}; of {account.name}: {has or 'no role'}"
-    return RoleNeededError(text, remedy=who_could(connection, could))
+    return RoleNeededError(text, remedy=who_could(roster, could))
 
 
 def _check_channel(plan: Plan, channel: str) -> None:
@@ -234,20 +249,21 @@ def _check_channel(plan: Plan, channel: str) -> None:
         )
 
 
-def _go_on(
-    connection: sa.Connection,
+def _go_on(  # noqa: PLR0913  # what was read, and what was said
+    roster: Roster,
     bench: Bench,
     proposal: Proposal,
     plan: Plan,
     voter: Voter,
+    cast: Sequence[Vote],
     *,
     at: int,
     code: str = "",
     note: str = "",
 ) -> Proposal:
     """Do steps 7 and 8."""
-    cast = votes.read(connection, proposal.id)
-    counting = still_counting(connection, cast, plan, proposal, single_user=bench.single_user)
+    connection = roster.connection
+    counting = still_counting(roster, cast, plan, proposal, single_user=bench.single_user)
     tally = votes.tally(plan, counting)
     by = f"reviewer:{voter.account.name}"
     if tally.decided == "no":
@@ -256,7 +272,7 @@ def _go_on(
         return proposal
     until = at + (plan.execute_within * _SECOND or bench.execute_within)
     said_yes = [vote for vote in counting if vote.yes]
-    own = voter.own or _asked_themselves(connection, proposal, said_yes)
+    own = voter.own or _asked_themselves(roster, proposal, said_yes)
     approved = moves.move(
         connection, proposal, State.APPROVED, at=at, by=by, note=note, execute_by=until, self_approved=own
     )
@@ -267,9 +283,9 @@ def _go_on(
     return approved
 
 
-def _asked_themselves(connection: sa.Connection, proposal: Proposal, said_yes: Sequence[Vote]) -> bool:
+def _asked_themselves(roster: Roster, proposal: Proposal, said_yes: Sequence[Vote]) -> bool:
     """Say whether one of them asked for the call; a single-user setting lets that pass, and the record says so."""
-    return any(reach.asked(connection, proposal.requester, account_of(connection, vote.reviewer)) for vote in said_yes)
+    return any(reach.asked(roster, proposal.requester, account_of(roster, vote.reviewer)) for vote in said_yes)
 
 
 __all__ = ["SAYS_NO", "Bench", "Yes", "refusal", "require_responder", "say_no", "say_yes", "still_counting"]

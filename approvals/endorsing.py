@@ -157,6 +157,8 @@ def store(connection: sa.Connection, proposal: Proposal, *, by: str, at: int, ex
 
     The caller has made sure that the proposal is what was recorded.
     """
+    if not proposal.endorsable:
+        return
     known = {item.endorsement for item in _entries(connection, thread=proposal.thread) if item.holds(at)}
     for offer in proposal.endorsable:
         item = Endorsement(**offer)

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, endorsing, flood, moves, plans, reach, stuck, uses
+from checkvalve.approvals import audit, endorsing, flood, glance, moves, plans, reach, stuck, uses
 from checkvalve.approvals.adopted import Adopted
 from checkvalve.approvals.canonical import canonical, digest
 from checkvalve.approvals.clock import Clock, micros, rfc3339
@@ -34,6 +34,7 @@ OBSERVED_FOR: Final = micros(timedelta(days=36_500))
 """How long a permit of observe mode lasts: for ever, since observing must not stop anything."""
 
 _SECOND: Final = 1_000_000  # microseconds
+_RECORD: Final = sa.insert(proposals)
 Beside: TypeAlias = Callable[[sa.Connection, Proposal], None]
 """What is written in the same transaction as a new proposal; if it raises, nothing of either is stored."""
 
@@ -106,18 +107,17 @@ class Intake:
     ) -> Proposal:
         now = self.clock()
         known = proposal_id(request.thread, request.call_id, request.digest)
-        row = connection.execute(sa.select(proposals).where(proposals.c.id == known)).mappings().one_or_none()
-        if row is not None:
-            return moves.close_overdue(connection, from_row(row), now)
-        self._replace(connection, request, now)
+        there = glance.look(connection, request, known)
+        if there.known:
+            return moves.close_overdue(connection, moves.load(connection, known), now)
+        pending = there.pending
+        if there.replaces:
+            self._replace(connection, request, now)
+            pending = _open(connection, request.thread)
         verdict = decision.verdict
-        if (
-            mode != moves.OBSERVE
-            and isinstance(verdict, Review)
-            and _open(connection, request.thread) >= MAX_OPEN_PER_THREAD
-        ):
+        if mode != moves.OBSERVE and isinstance(verdict, Review) and pending >= MAX_OPEN_PER_THREAD:
             verdict = FLOODED
-        if mode != moves.OBSERVE:
+        if mode != moves.OBSERVE and there.asked_before:
             verdict = refused_before(connection, request, verdict)
         state, by = _start(verdict, mode)
         until = now + (OBSERVED_FOR if mode == moves.OBSERVE else self.execute_within)
@@ -126,7 +126,7 @@ class Intake:
         plan = self._plan(request, decision) if state is State.PENDING else None
         values["decide_by"] = now + (self.decide_within if plan is None else self._window(plan))
         values["execute_by"] = until if state is State.APPROVED else None
-        connection.execute(sa.insert(proposals).values(values))
+        connection.execute(_RECORD, values)
         proposal = from_row(values)
         body = {**_body(proposal, decision), "record_digest": record_digest(values)}
         if plan is not None:

@@ -12,6 +12,7 @@ from checkvalve.approvals import audit, doubts, undos
 from checkvalve.approvals.clock import rfc3339, to_the_second
 from checkvalve.approvals.errors import ConflictError, NotFoundError
 from checkvalve.approvals.records import Proposal, State, from_row, may_move
+from checkvalve.approvals.subjectrows import Held, read
 from checkvalve.approvals.tables import grants, proposals
 from checkvalve.filters.strictjson import JSON
 
@@ -51,6 +52,17 @@ def load(connection: sa.Connection, proposal_id: str) -> Proposal:
     if row is None:
         raise NotFoundError("there is no such proposal", remedy="list the open ones: checkvalve approvals list")
     return from_row(row)
+
+
+def load_whole(connection: sa.Connection, proposal_id: str) -> tuple[Proposal, Held]:
+    """Return the stored proposal, with everything else that the tables hold of it.
+
+    Raises:
+        NotFoundError: there is none with this id.
+    """
+    held = read(connection, proposal_id)
+    row = held.one(proposals.c.id)
+    return (load(connection, proposal_id) if row is None else from_row(row)), held
 
 
 def move(  # noqa: PLR0913  # each is a column of the move's record

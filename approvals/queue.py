@@ -6,7 +6,8 @@ binds to the digest that was shown; proposing the same call again returns the st
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Final, Literal
 
@@ -33,6 +34,7 @@ from checkvalve.approvals.spoken import kept, stable_word
 from checkvalve.approvals.standing_rules import StandingRules
 from checkvalve.approvals.stepup import StepUp
 from checkvalve.approvals.store import Store
+from checkvalve.approvals.subjectrows import Held
 from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.approvals.veiling import Veiling
@@ -177,11 +179,9 @@ class Queue(Granting):
             NotFoundError, ConflictError, CredentialError, NotAllowedError, BudgetError, DigestError, NoteNeededError,
             StepUpError, StoreCorruptError: nothing was changed.
         """
-        self.get(proposal_id)
         yes = deciding.Yes(digest_prefix, endorse, note, channel, step_up)
-        with self.store.write() as connection:
-            proposal = moves.load(connection, proposal_id)
-            return deciding.say_yes(connection, self.bench, proposal, reviewer, yes, at=self.clock())
+        with self._question(proposal_id) as (connection, proposal, held):
+            return deciding.say_yes(connection, self.bench, proposal, reviewer, yes, at=self.clock(), held=held)
 
     def reject(
         self, proposal_id: str, reviewer: Reviewer, code: str = "rejected", reason: str = "", *, channel: str = ""
@@ -195,18 +195,24 @@ class Queue(Granting):
             QueueError: the code is no stable word; nothing was changed.
         """
         stable_word(code)
-        self.get(proposal_id)
+        with self._question(proposal_id) as (connection, proposal, held):
+            said = {"code": code, "note": reason, "channel": channel}
+            return deciding.say_no(connection, self.bench, proposal, reviewer, at=self.clock(), held=held, **said)
+
+    @contextmanager
+    def _question(self, proposal_id: str) -> Iterator[tuple[sa.Connection, Proposal, Held]]:
+        """Give a transaction with a proposal in it, to be decided on. One whose time is over is closed instead.
+
+        Raises:
+            NotFoundError, ConflictError: there is none; it has expired.
+        """
         with self.store.write() as connection:
-            return deciding.say_no(
-                connection,
-                self.bench,
-                moves.load(connection, proposal_id),
-                reviewer,
-                at=self.clock(),
-                code=code,
-                note=reason,
-                channel=channel,
-            )
+            proposal, held = moves.load_whole(connection, proposal_id)
+            closed = moves.close_overdue(connection, proposal, self.clock())
+            if closed is proposal:
+                yield connection, proposal, held
+                return
+        raise moves.conflict(closed)
 
     def standing(self, proposal_id: str) -> counting.Standing:
         """Return how a question stands: its plan, who said what, and what is missing.

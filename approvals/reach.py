@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import sqlalchemy as sa
-
 from checkvalve.approvals import votes
 from checkvalve.approvals.people import is_usable, same_person
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.records import Proposal
-from checkvalve.approvals.roles import Account, Role, accounts
+from checkvalve.approvals.roles import Account, People, Role, accounts
 
 
 def is_requester(requester: str, account: Account) -> bool:
@@ -28,11 +26,11 @@ def is_requester(requester: str, account: Account) -> bool:
     return same_person(requester, account.name) or same_person(requester, account.person)
 
 
-def asked(connection: sa.Connection, requester: str, account: Account) -> bool:
+def asked(people: People, requester: str, account: Account) -> bool:
     """Say whether whoever asked is the person of this account, under whatever account of theirs."""
     if is_requester(requester, account):
         return True
-    return account.person in requesters(requester, accounts(connection, everyone=True))
+    return account.person in requesters(requester, accounts(people, everyone=True))
 
 
 def requesters(requester: str, known: Iterable[Account]) -> frozenset[str]:
@@ -53,15 +51,15 @@ def voices(
     return found
 
 
-def can_be_approved(connection: sa.Connection, proposal: Proposal, plan: Plan, *, single_user: bool = False) -> bool:
+def can_be_approved(people: People, proposal: Proposal, plan: Plan, *, single_user: bool = False) -> bool:
     """Say whether the people who are there could say yes to this question together."""
-    people = voices(
-        accounts(connection, everyone=True),
+    could = voices(
+        accounts(people, everyone=True),
         plan.question(proposal),
         requester=proposal.requester,
         single_user=single_user,
     )
-    return votes.reachable(plan, people, editor=plan.edited_by)
+    return votes.reachable(plan, could, editor=plan.edited_by)
 
 
 __all__ = ["asked", "can_be_approved", "is_requester", "requesters", "voices"]

@@ -21,7 +21,7 @@ from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.errors import CredentialError, QueueError
 from checkvalve.approvals.people import RULE, folded, is_usable, same_person
-from checkvalve.approvals.roles import EARLIER, Account, Role, Scope, account_of, accounts, require_role
+from checkvalve.approvals.roles import EARLIER, Account, People, Role, Roster, Scope, account_of, accounts, require_role
 from checkvalve.approvals.rolesgiven import give, keep_one_administrator, may_give, person_for
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import reviewers
@@ -32,6 +32,10 @@ _SELECTOR_BYTES: Final = 8
 _SECRET_BYTES: Final = 32
 _MAX_TOKEN: Final = 200  # nothing longer was ever issued; do not hash a megabyte
 _REMEDY: Final = "use the token that `checkvalve approvals reviewer add` printed"
+
+_SELECTOR: Final = sa.select(reviewers.c.selector).where(
+    reviewers.c.name == sa.bindparam("wanted"), reviewers.c.disabled_at.is_(None)
+)
 
 EVERYWHERE: Final = Scope()
 Accounts: TypeAlias = list[Account]  # inside the class, `list` is the method
@@ -198,12 +202,14 @@ class Reviewers:
             self._dummy = self._hasher.hash(secrets.token_urlsafe(_SECRET_BYTES))
         return self._dummy
 
-    def require(self, connection: sa.Connection, reviewer: Reviewer) -> None:
+    def require(self, people: People, reviewer: Reviewer) -> None:
         """Check again, inside the deciding transaction, that this reviewer still is one."""
-        query = sa.select(reviewers.c.selector).where(
-            reviewers.c.name == reviewer.name, reviewers.c.disabled_at.is_(None)
-        )
-        if connection.execute(query).scalar() != reviewer.selector:
+        if isinstance(people, Roster):
+            row = people.rows().get(reviewer.name)
+            selector = row["selector"] if row is not None and row["disabled_at"] is None else None
+        else:
+            selector = people.execute(_SELECTOR, {"wanted": reviewer.name}).scalar()
+        if selector != reviewer.selector:
             raise CredentialError("the credential is no longer accepted", remedy=_REMEDY)
 
     def disable(self, name: str, *, by: Reviewer) -> None:

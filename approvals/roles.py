@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import sqlalchemy as sa
 
@@ -52,6 +52,8 @@ GIVEN: Final = "reviewer.roles"
 """The kind of the event that says which roles an account has, and whose it is."""
 MAX_LISTED: Final = 5
 """People that an error names."""
+_EVERYONE: Final = sa.select(reviewers).order_by(reviewers.c.added_at, reviewers.c.name)
+_NAMED: Final = sa.select(reviewers).where(reviewers.c.name == sa.bindparam("wanted"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,22 +147,51 @@ def account(row: sa.RowMapping) -> Account:
     return Account(row["name"], row["person"] or row["name"], roles, scope, row["disabled_at"] is not None)
 
 
-def accounts(connection: sa.Connection, *, everyone: bool = False) -> list[Account]:
+class Roster:
+    """Everybody's account as one transaction sees it, read once: good as long as the transaction changes none."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        """Read nothing yet."""
+        self.connection = connection
+        self._rows: dict[str, sa.RowMapping] | None = None
+        self._known: dict[str, Account] = {}
+
+    def rows(self) -> Mapping[str, sa.RowMapping]:
+        """Return the stored accounts by their names, oldest first."""
+        if self._rows is None:
+            self._rows = {row["name"]: row for row in self.connection.execute(_EVERYONE).mappings().all()}
+        return self._rows
+
+    def account_of(self, name: str) -> Account:
+        """Return an account whose roles are what the log says of them; raises as the function of this name."""
+        if name not in self._known:
+            self._known[name] = _checked(self.connection, self.rows().get(name), name)
+        return self._known[name]
+
+
+People: TypeAlias = sa.Connection | Roster
+"""Where accounts are read from: a transaction, or what was read in it."""
+
+
+def accounts(people: People, *, everyone: bool = False) -> list[Account]:
     """Return the accounts that are not disabled, or all, oldest first."""
-    query = sa.select(reviewers).order_by(reviewers.c.added_at, reviewers.c.name)
-    if not everyone:
-        query = query.where(reviewers.c.disabled_at.is_(None))
-    return [account(row) for row in connection.execute(query).mappings().all()]
+    found = people if isinstance(people, Roster) else Roster(people)
+    return [account(row) for row in found.rows().values() if everyone or row["disabled_at"] is None]
 
 
-def account_of(connection: sa.Connection, name: str) -> Account:
+def account_of(people: People, name: str) -> Account:
     """Return an account whose roles are what the log says of them.
 
     Raises:
         CredentialError: there is none of this name.
         StoreCorruptError: somebody wrote roles into the row by hand.
     """
-    row = connection.execute(sa.select(reviewers).where(reviewers.c.name == name)).mappings().one_or_none()
+    if isinstance(people, Roster):
+        return people.account_of(name)
+    return _checked(people, people.execute(_NAMED, {"wanted": name}).mappings().one_or_none(), name)
+
+
+def _checked(connection: sa.Connection, row: sa.RowMapping | None, name: str) -> Account:
     if row is None:
         raise CredentialError("there is no such reviewer", remedy="list them: checkvalve approvals reviewer list")
     told = ("", "")
@@ -202,9 +233,9 @@ def require_role(connection: sa.Connection, reviewer: Reviewer, *wanted: Role) -
     return found
 
 
-def who_could(connection: sa.Connection, test: Callable[[Account], bool]) -> str:
+def who_could(people: People, test: Callable[[Account], bool]) -> str:
     """Return a remedy that names the accounts for which ``test`` is true, a few of them."""
-    names = sorted(found.name for found in accounts(connection) if test(found))
+    names = sorted(found.name for found in accounts(people) if test(found))
     if not names:
         return "nobody could now: an administrator gives roles with checkvalve approvals reviewer roles"
     more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
@@ -219,6 +250,6 @@ def either(roles: Iterable[Role]) -> str:
 
 
 __all__ = [
-    "EARLIER", "GIVEN", "Account", "Role", "Scope", "account", "account_of", "accounts", "either", "require_role",
-    "roles_of", "stored", "subject_of", "who_could",
+    "EARLIER", "GIVEN", "Account", "People", "Role", "Roster", "Scope", "account", "account_of", "accounts", "either",
+    "require_role", "roles_of", "stored", "subject_of", "who_could",
 ]  # fmt: skip

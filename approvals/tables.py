@@ -49,6 +49,7 @@ proposals = sa.Table(
     sa.Index("ix_proposals_state", "state", "created_at"),
     sa.Index("ix_proposals_decide_by", "state", "decide_by"),
     sa.Index("ix_proposals_tool", "tool", "created_at"),
+    sa.Index("ix_proposals_open", "thread", "state", "digest"),
 )
 
 grants = sa.Table(
@@ -96,6 +97,7 @@ endorsements = sa.Table(
     sa.UniqueConstraint(
         "thread", "value_digest", "source", "role", "tool", "kind", "proposal_id", name="uq_endorsements_given"
     ),
+    sa.Index("ix_endorsements_proposal", "proposal_id"),
 )
 
 mandates = sa.Table(

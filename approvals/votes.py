@@ -174,7 +174,7 @@ def read_all(connection: sa.Connection, proposal_ids: Sequence[str]) -> dict[str
     return found
 
 
-def _vote(row: sa.RowMapping) -> Vote:
+def _vote(row: Mapping[str, Any] | sa.RowMapping) -> Vote:
     values: dict[str, Any] = dict(row)
     try:
         values["yes"] = {YES: True, NO: False}[values.pop("vote")]
@@ -189,6 +189,7 @@ def cast(  # noqa: PLR0913  # each is a column of the vote
     proposal: Proposal,
     voter: Voter,
     *,
+    before: Sequence[Vote],
     yes: bool,
     at: int,
     code: str = "",
@@ -196,8 +197,8 @@ def cast(  # noqa: PLR0913  # each is a column of the vote
     endorse: bool = False,
     channel: str = "",
     proof: str = "",
-) -> Vote:
-    """Store what one person says, with the event.
+) -> list[Vote]:
+    """Store what one person says, with the event, and return the votes as they are then, oldest first.
 
     1. Nobody has used this person's voice, or that of whom they stand in for; else only a yes becomes a no. 2. Write
     the row where it still is what was read: of several racers one gets it. 3. Append the event.
@@ -206,6 +207,7 @@ def cast(  # noqa: PLR0913  # each is a column of the vote
         connection: of the transaction that decides.
         proposal: an open question.
         voter: who it is, and which roles count.
+        before: the votes as this transaction read them.
         yes: what they say.
         at: now, in microseconds.
         code: a stable word for a no.
@@ -217,7 +219,7 @@ def cast(  # noqa: PLR0913  # each is a column of the vote
     Raises:
         ConflictError: this person, or the one they stand in for, has said something already.
     """
-    earlier = require_unused(read(connection, proposal.id), voter, yes=yes)
+    earlier = require_unused(before, voter, yes=yes)
     roles = sorted(role.value for role in voter.roles)
     row: dict[str, Any] = {
         "reviewer": voter.account.name,
@@ -235,13 +237,9 @@ def cast(  # noqa: PLR0913  # each is a column of the vote
     body |= {"roles": list(roles), "channel": channel, "proof": proof, "was": "" if earlier is None else YES}
     del body["at"], body["reviewer"]
     audit.append(connection, at=at, kind=CAST, subject=proposal.id, body=body)
-    return _vote_of(proposal.id, voter.account.person, row)
-
-
-def _vote_of(proposal_id: str, person: str, row: dict[str, Any]) -> Vote:
-    values = {**row, "yes": row["vote"] == YES, "roles": frozenset(Role(word) for word in json.loads(row["roles"]))}
-    del values["vote"]
-    return Vote(proposal_id=proposal_id, person=person, **values)
+    vote = _vote({"proposal_id": proposal.id, "person": voter.account.person, **row})
+    others = [other for other in before if other.person != vote.person]
+    return sorted([*others, vote], key=lambda one: (one.at, one.person))
 
 
 def _write(connection: sa.Connection, proposal_id: str, person: str, row: dict[str, Any], earlier: Vote | None) -> None:

@@ -19,6 +19,8 @@ def upgrade() -> None:
     op.add_column("reviewers", sa.Column("person", sa.Text, nullable=False, server_default=""))
     op.create_index("ix_proposals_decide_by", "proposals", ["state", "decide_by"])
     op.create_index("ix_proposals_tool", "proposals", ["tool", "created_at"])
+    op.create_index("ix_proposals_open", "proposals", ["thread", "state", "digest"])
+    op.create_index("ix_endorsements_proposal", "endorsements", ["proposal_id"])
     _reviewing()
     _adopting()
     _signing_in()
