@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import cedarpy
@@ -275,10 +274,18 @@ def test_the_packaged_policy_loads() -> None:
     assert load_policy().digest == policy.digest
 
 
-def test_an_evaluation_is_fast(policy: Policy) -> None:
-    times = []
-    for _ in range(300):
-        start = time.perf_counter()
+def test_an_evaluation_does_little_in_python(policy: Policy) -> None:
+    """Counted in calls of functions, which no busy machine changes."""
+    calls = list[str]()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            calls.append(frame.f_code.co_qualname)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
         policy.evaluate("read", FACTS)
-        times.append(time.perf_counter() - start)
-    assert statistics.median(times) < 0.0005
+    finally:
+        sys.setprofile(before)
+    assert len(calls) < 100, calls

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from typing import Any
 
 import pytest
@@ -189,8 +188,6 @@ def test_doubling_definitions_and_depth_are_bounded() -> None:
     deep: dict[str, Any] = {}
     for _ in range(100_000):
         deep = {"items": deep}
-    start = time.perf_counter()
-    for schema in (double, deep):
+    for schema in (double, deep):  # followed to its end, the first one would take longer than anybody lives
         with pytest.raises(HostileInputError, match="more than"):
             schema_digest(schema)
-    assert time.perf_counter() - start < 5

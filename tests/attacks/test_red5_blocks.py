@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from checkvalve.gateway.cleaning import cleaned
 from checkvalve.gateway.inbound import token_rules
 from checkvalve.gateway.tokenised import Spoken
 from checkvalve.graphs.inbound import Inbound
+from tests.effort import bounded
 from tests.gateway.world import MANIFEST
 
 KEY = "ghp_a8F3kZ01mmQ92xTr5Bv7Nc4Ld6We1Yu3Io2P"
@@ -74,9 +74,8 @@ def test_values_that_outsiders_wrote_by_the_thousand_hold_nothing_up() -> None:
     spoken = Spoken(token_rules("*: email"), parse_manifest(MANIFEST, "m"), {})
     flood = " ".join(f"u{number}@m{number % 50}.example" for number in range(4_000))
     spoken.heard([ToolMessage(flood, tool_call_id="c", name="read_mail")])
-    started = time.process_time()
-    spoken.heard([AIMessage("u" * 400_000 + " u7@m7.example"), AIMessage([{"type": "text", "text": "u"}] * 2_000)])
-    assert time.process_time() - started < 5
+    with bounded():
+        spoken.heard([AIMessage("u" * 400_000 + " u7@m7.example"), AIMessage([{"type": "text", "text": "u"}] * 2_000)])
 
 
 @pytest.mark.claim("C3")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from checkvalve.filters import tokens
 from checkvalve.filters.tokens import CHUNK, MAX_CHARS, count_tokens, is_exact
+from tests.effort import bounded
 
 
 @pytest.mark.parametrize(
@@ -38,9 +37,8 @@ def test_special_marks_of_a_hostile_text_are_plain_text_and_lone_surrogates_are_
 @pytest.mark.parametrize("sign", ["a", "_", "^", " ", "\n", "=", "\u4e00"])
 def test_b01_b02_one_long_run_of_a_sign_takes_no_longer_than_prose(sign: str) -> None:
     count_tokens("warm")
-    started = time.process_time()
-    count = count_tokens(sign * 500_000)
-    assert time.process_time() - started < 5
+    with bounded():
+        count = count_tokens(sign * 500_000)
     assert 0 < count <= 500_000 * 3
 
 
