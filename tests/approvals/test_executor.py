@@ -24,6 +24,7 @@ from checkvalve.approvals.verdicts import Verdict
 from checkvalve.approvals.verify import verify
 from checkvalve.filters.strictjson import JSON
 from tests.approvals.made import ALLOW, DENY, REVIEW, Desk, HandClock
+from tests.waiting import LONG
 
 Args: TypeAlias = dict[str, JSON]
 
@@ -211,12 +212,12 @@ def test_a_loser_waits_for_the_winner_and_gets_its_result(desk: Desk) -> None:
 
     def slow(args: Args, key: str) -> JSON:
         started.set()
-        finish.wait(5)
+        finish.wait(LONG)
         return "done"
 
     with ThreadPoolExecutor(2) as pool:
         winner = pool.submit(executor.run, proposal.id, slow)
-        assert started.wait(5)
+        assert started.wait(LONG)
         loser = pool.submit(Executor(desk.queue).run, proposal.id, never)
         time.sleep(0.1)
         assert not loser.done()
@@ -287,13 +288,13 @@ def test_cancelled_while_claiming_nothing_was_started(desk: Desk, step: str) -> 
     def wait(name: str) -> None:
         if name == step:
             here.set()
-            go.wait(5)
+            go.wait(LONG)
 
     executor = Executor(desk.queue, on_step=wait)
 
     async def cancelled() -> None:
         task = asyncio.create_task(executor.arun(proposal.id, never))
-        await asyncio.to_thread(here.wait, 5)
+        assert await asyncio.to_thread(here.wait, LONG)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

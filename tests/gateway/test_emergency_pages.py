@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from tests.approvals.emergency import FINDING, REASON
 from tests.gateway.review_world import FAST, Review, reviewing, sign_in
 from tests.gateway.test_http_api import problem, serving
 from tests.gateway.test_http_approvals import Desk
+from tests.waiting import until
 
 TWO = """
 everywhere:
@@ -289,12 +289,10 @@ def test_serve_looks_after_the_ladders_by_itself(api: Desk) -> None:
     row = api.waiting()
     assert [item["approval"] for item in api.get("/unreachable").json()] == [row.id]
     people(api, "ben", Role.APPROVER)
-    until = time.monotonic() + 20
-    store = api.api.gateway.store
-    while True:
-        with store.read() as connection:
-            if "proposal.reachable" in {event.kind for event in read_events(connection, subject=row.id)}:
-                break
-        assert time.monotonic() < until
-        time.sleep(0.05)
+
+    def is_said() -> bool:
+        with api.api.gateway.store.read() as connection:
+            return "proposal.reachable" in {event.kind for event in read_events(connection, subject=row.id)}
+
+    until(is_said)
     assert api.get("/unreachable").json() == []

@@ -30,6 +30,7 @@ from checkvalve.gateway.http_tokens import ApiTokens
 from checkvalve.gateway.pipelines import open_pipeline
 from checkvalve.gateway.run_log import RunLog, RunRecord
 from checkvalve.gateway.settings import Settings
+from tests.waiting import until
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TASK = "Mail Ann whether anything in my inbox is urgent, and reply to that sender"
@@ -51,11 +52,26 @@ class Api:
 
     def wait(self, thread: str, *statuses: str) -> Any:
         """Look until the run is in one of ``statuses``."""
-        until = time.monotonic() + 30
-        while (found := self.client.get(f"/runs/{thread}", headers=self.ann).json())["status"] not in statuses:
-            assert time.monotonic() < until, found
-            time.sleep(0.02)
+        found: dict[str, Any] = {}
+
+        def is_there() -> bool:
+            found.update(self.client.get(f"/runs/{thread}", headers=self.ann).json())
+            return found["status"] in statuses
+
+        until(is_there, f"the run is never {statuses}")
         return found
+
+    def when_somebody_waits(self, work: Callable[[], object]) -> threading.Thread:
+        """Do it as soon as a stream or a long poll is open; join what is returned."""
+        server: Any = self.client.app.state.server  # type: ignore[attr-defined]
+
+        def work_then() -> None:
+            until(lambda: server.streams > 0, "nobody waits")
+            work()
+
+        thread = threading.Thread(target=work_then)
+        thread.start()
+        return thread
 
     def events(self, thread: str, **headers: str) -> list[tuple[int, dict[str, Any]]]:
         response = self.client.get(f"/runs/{thread}/events", headers={**self.ann, **headers})
@@ -156,16 +172,11 @@ def test_events_go_on_where_a_connection_broke(api: Api) -> None:
 
 
 def test_a_stream_that_is_open_gets_what_happens_later(api: Api) -> None:
-    import threading
-
     api.start(thread="t1")
     api.wait("t1", "waiting")
-    seen: list[tuple[int, dict[str, Any]]] = []
-    watching = threading.Thread(target=lambda: seen.extend(api.events("t1")))
-    watching.start()
-    time.sleep(0.1)
-    api.decide()
-    watching.join(30)
+    deciding = api.when_somebody_waits(api.decide)
+    seen = api.events("t1")
+    deciding.join()
     assert seen[-1][1]["kind"] == "answered"
 
 
@@ -354,10 +365,9 @@ def test_a_stream_ends_when_its_token_is_taken_back(api: Api) -> None:
     api.wait("t1", "waiting")
     tokens: ApiTokens = api.client.app.state.tokens  # type: ignore[attr-defined]
     selector = api.ann["Authorization"].split("_")[1]
-    timer = threading.Timer(0.3, lambda: tokens.remove(selector))
-    timer.start()
+    taking = api.when_somebody_waits(lambda: tokens.remove(selector))
     assert api.events("t1")  # returns: the run waits for ever, the stream does not
-    timer.join()
+    taking.join()
 
 
 def test_an_approval_that_cannot_be_read_holds_up_its_own_run_only(api: Api) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from checkvalve.gateway.rules_said import say_rules
 from checkvalve.gateway.step_channels import lost_channels
 from tests.approvals.emergency import REASON, RULES, add, broken, busy
 from tests.approvals.made import Desk, HandClock
+from tests.waiting import until
 
 ORIGIN = "https://gate.example"
 HOOK = Webhook(name="oncall", url="https://h.example/", secret_file=Path("s"), events=["asked"], tiers=[Tier.LOW])
@@ -122,14 +122,12 @@ def test_the_keeper_climbs_in_the_background_and_goes_on_after_a_fault(
     monkeypatch.setattr(desk.queue, "sweep", shaky)
     desk.clock.advance(hours=5)
     keeper.start()
-    until = time.monotonic() + 20
-    while len(notices(desk, row)) < 2:
-        assert time.monotonic() < until
-        time.sleep(0.01)
-    desk.clock.advance(hours=5)
-    while desk.queue.get(row.id).state is State.PENDING:
-        assert time.monotonic() < until
-    keeper.stop()
+    try:
+        until(lambda: len(notices(desk, row)) >= 2)
+        desk.clock.advance(hours=5)
+        until(lambda: desk.queue.get(row.id).state is not State.PENDING)
+    finally:
+        keeper.stop()
     assert [notice.kind for notice in notices(desk, row)][:2] == ["asked", "reminder"]
 
 
@@ -142,12 +140,11 @@ def test_two_keepers_and_a_channel_tell_each_thing_once(desk: Desk) -> None:
     desk.clock.advance(hours=5)
     for keeper in keepers:
         keeper.start()
-    until = time.monotonic() + 20
-    while len(notices(desk, row)) < 2:
-        assert time.monotonic() < until
-        time.sleep(0.01)
-    for keeper in keepers:
-        keeper.stop()
+    try:
+        until(lambda: len(notices(desk, row)) >= 2)
+    finally:
+        for keeper in keepers:
+            keeper.stop()
     assert [notice.kind for notice in box.after(0)[0]] == ["asked", "reminder"]
 
 

@@ -29,6 +29,7 @@ from tests.gateway.review_world import Review, reviewing
 from tests.gateway.test_http_api import problem, serving
 from tests.gateway.test_http_approvals import Desk as Api
 from tests.gateway.world import ASK, SCRIPT, World, thread
+from tests.waiting import LONG
 
 GRAPH: Any = thread("t")
 DAY = micros(timedelta(days=1))
@@ -147,7 +148,7 @@ def test_a_permit_that_ran_out_while_the_claim_waited_for_other_writers_is_not_u
         def other() -> None:
             with store.write():
                 held.set()
-                go.wait(20)
+                go.wait(LONG)
                 desk.clock.advance(hours=1)  # the permit's hour is over before this writer lets go
 
         thread_ = threading.Thread(target=other)
@@ -156,7 +157,7 @@ def test_a_permit_that_ran_out_while_the_claim_waited_for_other_writers_is_not_u
         def step(name: str) -> None:
             if name == "revalidated":
                 thread_.start()
-                held.wait(20)
+                held.wait(LONG)
                 threading.Timer(0.3, go.set).start()
 
         claims = Claims(desk.queue, timedelta(minutes=5), step)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import time
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -35,6 +34,7 @@ from checkvalve.graphs.undoing import Undoing
 from tests.fakes import ScriptedModel, calls
 from tests.gateway.review_world import FAST, ORIGIN, sign_in
 from tests.undo_world import MANIFEST, Notebook, Office
+from tests.waiting import until
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -187,10 +187,7 @@ def test_the_api_shows_asks_and_runs_what_was_approved(
             assert client.post(f"/approvals/{done.id}/undo", headers=asker).status_code == 409
             undo = gateway.queue.get(made.json()["id"])
             office.approve(undo)
-            until = time.monotonic() + 20
-            while gateway.queue.get(undo.id).state is not State.SUCCEEDED:
-                assert time.monotonic() < until
-                time.sleep(0.05)
+            until(lambda: gateway.queue.get(undo.id).state is State.SUCCEEDED)
             assert client.get(f"/approvals/{done.id}/undo", headers=client_of["bob"]).json()["state"] == "undone"
     assert office.notebook.effects == ["create n2", "delete n2"]
 
