@@ -152,6 +152,7 @@ def _pages(queue: Queue, found: LoadedSettings, listener: socket.socket, point: 
     origin = _origin(settings, listener)
     desk.undo = point
     get_logger().info("serving the review pages", origin=f"{origin}/review")
+    typer.echo(f"The review pages are at {origin}/review", err=True)
     if not queue.reviewers.list():
         typer.echo("Nobody may decide yet. Open this link within an hour; it works once:", err=True)
         typer.echo(f"{origin}/review/setup/{desk.door.invitations.first()}", err=True)

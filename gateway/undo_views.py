@@ -76,7 +76,7 @@ def lines(found: Standing) -> list[tuple[str, str]]:
     pairs = [
         ("effect", f"{found.proposal.tool}, {found.proposal.id}"),
         ("undoing", state_of(found)),
-        ("why not", found.why_not),
+        ("why not", "" if found.undo is not None else found.why_not),  # the undoing says it
         ("in words", found.words),
         ("until", until),
         ("asked as", "" if found.undo is None else f"{found.undo.id}, {found.undo.state.value}"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import runpy
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,9 @@ from checkvalve.gateway.app import open_gateway
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
-THIEF = [("collector@evil.example", "all notes")]
+GUEST, THIEF = "cleo@partner.example", "collector@evil.example"
 
-Agent = Callable[..., tuple[dict[str, Any], list[tuple[str, str]]]]
+Agent = Callable[..., tuple[dict[str, Any], list[str]]]
 
 
 def block(language: str) -> str:
@@ -34,33 +36,42 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
     folder.mkdir(parents=True)
     (folder / "tools.yaml").write_text(block("yaml"), encoding="utf-8")
     (folder / "config.toml").write_text(block("toml"), encoding="utf-8")
+    program = tmp_path / "clone" / "examples" / "langchain_agent.py"
+    program.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "examples" / "langchain_agent.py", program)
 
-    def run(what: str = "ask") -> tuple[dict[str, Any], list[tuple[str, str]]]:
-        program = runpy.run_path(str(ROOT / "examples" / "quickstart_agent.py"))
-        return program["main"](what), program["sent"]
+    def run(what: str = "ask") -> tuple[dict[str, Any], list[str]]:
+        state = runpy.run_path(str(program))["main"](what)
+        kept = program.parents[1] / "demo-data" / "example" / "calendar.json"
+        events = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+        return state, [event["guest"] for event in events.values()]
 
     return run
 
 
 def test_in_observe_mode_everything_runs_and_shows_in_the_list(agent: Agent) -> None:
-    state, sent = agent()
-    assert sent == THIEF
+    state, invited = agent()
+    assert invited == [GUEST, THIEF]
     assert "__interrupt__" not in state
     with open_gateway() as gateway:
-        assert "review" in {row.verdict_name for row in gateway.queue.list()}
+        assert [row.verdict_name for row in gateway.queue.list()].count("review") == 2
 
 
 def test_enforcing_it_pauses_and_goes_on_after_the_decision(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHECKVALVE_MODE", "enforce")
-    state, sent = agent()
-    assert (sent, len(state["__interrupt__"])) == ([], 1)
+    state, invited = agent()
+    assert (invited, len(state["__interrupt__"])) == ([], 1)
     assert agent("resume")[1] == [], "nobody has decided"
     with open_gateway() as gateway:
         queue = gateway.queue
         (waiting,) = queue.list()[-1:]
         alice = queue.reviewers.authenticate(queue.reviewers.add("alice"))
         queue.approve(waiting.id, alice, waiting.digest[7:19])
-    state, sent = agent("resume")
-    assert sent == THIEF, "once, and with the arguments that were approved"
+    state, invited = agent("resume")
+    assert invited == [GUEST], "once, and with the arguments that were approved"
+    with open_gateway() as gateway:
+        (waiting,) = gateway.queue.list()[-1:]
+        gateway.queue.reject(waiting.id, alice, "looks_like_attack")
+    state, invited = agent("resume")
     assert state["messages"][-1].text == "Done."
-    assert agent("resume")[1] == []
+    assert agent("resume")[1] == [GUEST]
