@@ -1,4 +1,4 @@
-"""The preview of a call's effect for a terminal: what its tool said, as text that no terminal takes for anything else."""
+"""The preview of a call for a terminal: what its tool said, as text that no terminal takes for anything else."""
 
 from __future__ import annotations
 

@@ -29,6 +29,7 @@ from checkvalve.approvals.leases import Leases
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.records import State
 from checkvalve.graphs.desk import Desk, OnNewMessage
+from checkvalve.graphs.edited_previews import ashow_edits, show_edits
 from checkvalve.graphs.errors import PipelineError
 from checkvalve.graphs.events import Event, from_json
 from checkvalve.graphs.gate import open_questions, questions
@@ -210,11 +211,12 @@ class Pipeline:
         """Do steps 2 to 4."""
         config = self._config(run.name)
         with self._leases.hold(run.name) as lease:
-            while (entry := self._entry(run, self.graph.get_state(config))) is not None:
+            while (entry := self._entry(run, snapshot := self.graph.get_state(config))) is not None:
                 stream = self.graph.stream(entry.value, config, stream_mode="custom", durability="sync")
                 for chunk in stream:
                     lease.check()
                     yield from_json(chunk)
+            show_edits(self._desk, cast(PipelineState, snapshot.values))
 
     async def _adrive(self, run: Run) -> AsyncIterator[Event]:
         config = self._config(run.name)
@@ -223,6 +225,7 @@ class Pipeline:
                 snapshot = await self.graph.aget_state(config)
                 entry = await asyncio.to_thread(self._entry, run, snapshot)
                 if entry is None:
+                    await ashow_edits(self._desk, cast(PipelineState, snapshot.values))
                     return
                 stream = self.graph.astream(entry.value, config, stream_mode="custom", durability="sync")
                 async for chunk in stream:
