@@ -18,7 +18,7 @@ from checkvalve.approvals.review_tables import (
     undos,
     votes,
 )
-from checkvalve.approvals.tables import attempts, endorsements, grants, proposals, uses
+from checkvalve.approvals.tables import attempts, endorsements, grants, mandates, proposals, uses
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
 
@@ -38,6 +38,7 @@ _LATER: Final = (
     (undos, undos.c.proposal_id),
     (standing_rules, standing_rules.c.id),
     (delegations, delegations.c.id),
+    (mandates, mandates.c.id),
     (uses, uses.c.item),
 )
 """Tables that older versions did not have: without a row they are left out, so that the digests of then still hold."""

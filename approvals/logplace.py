@@ -65,13 +65,13 @@ class LogPlace:
         """Keep the public keys of a log that is being closed under another name; ``number`` counts closed logs."""
         file = self.public_file
         if file.exists():
-            _link(file, file.with_name(f"{file.name}.closed-{number}"))
+            _keep(file, file.with_name(f"{file.name}.closed-{number}"))
 
     def keep_signed(self, number: int) -> None:
         """Keep the last checkpoint of a closed log under another name, so that the next one begins without."""
         file = self.signed_file
         if file.exists():
-            _link(file, file.with_name(f"{file.name}.closed-{number}"))
+            _keep(file, file.with_name(f"{file.name}.closed-{number}"))
             file.unlink()
 
     def sealer(self, store: Store) -> Sealer:
@@ -106,11 +106,16 @@ class LogPlace:
         yield from (Outside(f"anchor {anchor.name}", text) for anchor in stores for text in anchor.kept())
 
 
-def _link(file: Path, kept: Path) -> None:
-    """Give a file a second name, which is no other one's."""
+def _keep(file: Path, kept: Path) -> None:
+    """Copy a file to a new one, which is on disk when this returns; the same copy again changes nothing."""
     try:
-        if not (kept.exists() and kept.samefile(file)):
-            os.link(file, kept)
+        data = file.read_bytes()
+        if kept.exists() and kept.read_bytes() == data:
+            return
+        with os.fdopen(os.open(kept, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
     except OSError as error:
         raise LogError(f"{file} cannot be kept as {kept}: {error.strerror}", remedy=f"move {kept} away") from error
 

@@ -24,7 +24,6 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import audit, restart_accounts, restart_rest, restart_state
 from checkvalve.approvals.chainend import HEAD_ROW
-from checkvalve.approvals.closed_tables import closed_tiles
 from checkvalve.approvals.closedlogs import RESTARTED, Closed, closed_logs
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.judge import KEYS, Outside, body_of
@@ -42,6 +41,7 @@ from checkvalve.approvals.spoken import kept
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tablecheck import check_tables
 from checkvalve.approvals.tables import audit_head, checkpoints, events, tiles
+from checkvalve.approvals.tiles import Tiles
 from checkvalve.filters.strictjson import JSON
 
 _LARGEST: Final = 2**53 - 1  # an event's number is in a canonical form
@@ -95,8 +95,8 @@ def restart(store: Store, place: LogPlace, people: Reviewers, order: Order) -> R
     with store.write() as connection:
         people.require(connection, order.by)
         counts = _close(connection, people.clock(), order, key, known, whole=whole)
-        place.keep_old(len(closed_logs(connection)))
         if drawn:
+            place.keep_old(len(closed_logs(connection)))
             place.save(key, replacing=place.has_key)  # 6.
     closed = _last_closed(store)
     return Restarted(closed, counts, _sign(store, place, closed.number))
@@ -216,9 +216,9 @@ def _keep_tree(connection: sa.Connection, found: Examined, number: int) -> int:
     last = max(found.last, found.base + found.signed, *(seq for seq in shown if seq <= most), 0)
     if last >= _LARGEST:
         raise LogError("the numbers of events are used up", remedy="begin with a new database")
-    columns = (tiles.c.level, tiles.c.position, tiles.c.hashes)
-    chosen = sa.select(sa.literal(number), *columns)
-    connection.execute(sa.insert(closed_tiles).from_select(["log", "level", "position", "hashes"], chosen))
+    tree = Tiles(connection, number)
+    tree.extend(0, found.leaves)
+    tree.save(connection)
     connection.execute(sa.delete(tiles))
     connection.execute(sa.delete(checkpoints))
     connection.execute(sa.delete(audit_head).where(audit_head.c.id != HEAD_ROW))

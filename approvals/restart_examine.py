@@ -15,7 +15,7 @@ ends what is good: so what somebody signed with a stolen key cannot make more of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import sqlalchemy as sa
 
@@ -43,6 +43,7 @@ class Examined:
     changed: tuple[tuple[int, int], ...] = ()  # ranges of signed events that are not as signed, or not there
     signed: int = 0  # the size of the largest checkpoint that is known to be signed
     rows: int = 0  # events that are stored, good or not
+    leaves: tuple[bytes, ...] = ()  # the hashes of the signed events
     is_whole: bool = False  # nothing is in doubt: all is signed, and nothing more was signed than there is
 
     @property
@@ -115,9 +116,8 @@ def examine(
     gone = Gone(stored[seq] for seq in sorted(good) if stored[seq].kind in {PRUNED, ERASED})
     real = tuple(pair for pair in changed if not gone.is_removed(*pair))
     whole = not doubtful and not real and signed <= found.size and _is_head(connection, found, stored)
-    return Examined(
-        base, found.size, found.text, found.root, doubtful, real, signed, len(rows), whole and before is None
-    )
+    parts = {"doubtful": doubtful, "changed": real, "leaves": tuple(best.leaves[: found.size])}
+    return replace(found, **parts, is_whole=whole and before is None)  # type: ignore[arg-type]  # fields of these types
 
 
 def _of(good: Opened, base: int, signed: int, rows: Sequence[object]) -> Examined:

@@ -29,6 +29,7 @@ from checkvalve.approvals.review_tables import delegations, standing_rules
 from checkvalve.approvals.reviewers import credential_digest
 from checkvalve.approvals.ruleset_said import check_rules
 from checkvalve.approvals.said import ENDORSEMENT, Seen
+from checkvalve.approvals.seed_said import check_seeds
 from checkvalve.approvals.standing_check import check_standing
 from checkvalve.approvals.subjectrows import Held, Row, Rows, read, stored
 from checkvalve.approvals.tables import attempts, endorsements, grants, mandates, proposals, reviewers, uses
@@ -56,6 +57,7 @@ def check_tables(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
     yield from _check_undos(connection, seen)
     yield from _check_talk(connection, seen)
     yield from _check_rules(connection, seen)
+    yield from check_seeds(connection, {name: said.seed for name, said in seen.items()})
 
 
 def require_recorded(connection: sa.Connection, subject: str, held: Held | None = None) -> None:
@@ -180,7 +182,9 @@ def _check_mandates(connection: sa.Connection, seen: Mapping[str, Seen], only: s
     known = set()
     for row in rows(connection, mandates.c.id, only):
         known.add(row["id"])
-        if not _same_mandate(connection, row, seen.get(row["id"], _NOBODY)):
+        said = seen.get(row["id"], _NOBODY)
+        same = is_as_erased(connection, row["id"], said.erased) if said.erased else _same_mandate(connection, row, said)
+        if not same:
             yield "row_differs", f"the mandate {row['id']} is not what its events say"
     for gone in sorted(name for name, said in seen.items() if name and said.mandate and name not in known):
         yield "row_missing", f"the mandate {gone} has events and no row"

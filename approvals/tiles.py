@@ -83,9 +83,13 @@ class Tiles:
             self._put(level + 1, tile, fold([whole[n : n + SIZE] for n in range(0, len(whole), SIZE)]))
 
     def save(self, connection: sa.Connection) -> None:
-        """Write what :meth:`extend` changed, in the caller's transaction."""
+        """Write what :meth:`extend` changed, in the caller's transaction; those of a closed log are written once."""
         for level, position in sorted(self._changed):
             hashes = self._known[level, position]
+            if self._closed:
+                row = {"log": self._closed, "level": level, "position": position, "hashes": hashes}
+                connection.execute(sa.insert(closed_tiles).values(row))
+                continue
             where = (tiles.c.level == level, tiles.c.position == position)
             if connection.execute(sa.update(tiles).where(*where).values(hashes=hashes)).rowcount == 0:
                 connection.execute(sa.insert(tiles).values(level=level, position=position, hashes=hashes))
