@@ -104,6 +104,17 @@ class RuleChanges:
         with self._store.read() as connection:
             return {part: read_text(connection, found) for part, found in change.parts.items()}
 
+    def waits_for_others(self, change: RuleChange, reviewer: Reviewer) -> bool:
+        """Say whether a change waits for somebody else than this person, who proposed it."""
+        with self._store.read() as connection:
+            if self._is_other(connection, change, reviewer):
+                return False
+            try:
+                self._alone(connection, current_of(self._all(connection)))
+            except NotAllowedError:
+                return True
+        return False
+
     def propose(self, draft: RuleDraft, reviewer: Reviewer) -> RuleChange:
         """Store a change with its texts. Where nothing was in force and an administrator proposes, it counts at once.
 

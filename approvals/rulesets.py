@@ -50,11 +50,15 @@ class RuleText:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a difference. ``kind`` is ``same``, ``removed``, ``added``, or ``skipped``, which has a count."""
+    """One line of a difference. ``kind`` is ``same``, ``removed``, ``added``, or ``skipped``, which has a count.
+
+    ``unended`` is the last line of a text that has no line end there.
+    """
 
     kind: str
     text: str = ""
     count: int = 0
+    unended: bool = False
 
 
 def text_digest(text: str) -> str:
@@ -75,19 +79,29 @@ def difference(before: str, after: str) -> list[Line]:
     """
     if before == after:
         return []
-    old, new = before.split("\n") if before else [], after.split("\n") if after else []
+    old, new = _lines(before), _lines(after)
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
     inner = _inner(old[head : len(old) - tail], new[head : len(new) - tail])
-    start = [Line("same", text) for text in old[:head]]
-    end = [Line("same", text) for text in old[len(old) - tail :]]
+    start = [_line("same", text) for text in old[:head]]
+    end = [_line("same", text) for text in old[len(old) - tail :]]
     return list(_folded([*start, *inner, *end]))
 
 
 def counted(lines: Sequence[Line]) -> tuple[int, int]:
-    """Return how many lines of a difference come and how many go; what stands behind the last line end is none."""
-    known = lines[:-1] if lines and lines[-1].text == "" and lines[-1].kind != "skipped" else lines
-    return sum(line.kind == "added" for line in known), sum(line.kind == "removed" for line in known)
+    """Return how many lines of a difference come and how many go."""
+    return sum(line.kind == "added" for line in lines), sum(line.kind == "removed" for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines with their ends; other characters than a line feed end none."""
+    found = [f"{one}\n" for one in text.split("\n")]
+    last = found.pop().removesuffix("\n")
+    return [*found, last] if last else found
+
+
+def _line(kind: str, text: str) -> Line:
+    return Line(kind, text.removesuffix("\n"), unended=not text.endswith("\n"))
 
 
 def _common(one: list[str], other: list[str]) -> int:
@@ -101,15 +115,15 @@ def _common(one: list[str], other: list[str]) -> int:
 
 def _inner(old: list[str], new: list[str]) -> Iterator[Line]:
     if max(len(old), len(new)) > MAX_COMPARED:
-        yield from (Line("removed", text) for text in old)
-        yield from (Line("added", text) for text in new)
+        yield from (_line("removed", text) for text in old)
+        yield from (_line("added", text) for text in new)
         return
     for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":
-            yield from (Line("same", text) for text in old[a:b])
+            yield from (_line("same", text) for text in old[a:b])
         else:
-            yield from (Line("removed", text) for text in old[a:b])
-            yield from (Line("added", text) for text in new[c:d])
+            yield from (_line("removed", text) for text in old[a:b])
+            yield from (_line("added", text) for text in new[c:d])
 
 
 def _folded(lines: list[Line]) -> Iterator[Line]:

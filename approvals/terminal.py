@@ -152,7 +152,10 @@ def say_spent(queue: Queue, *, as_json: bool) -> None:
 
 
 def say_unconfirmed(queue: Queue, *, as_json: bool) -> None:
-    """Say how many standing rules wait for a second person."""
+    """Say how many standing rules and changes of the rules wait for a second person."""
     if count := queue.standing_rules.waiting():
         said = f"standing rules that wait for a second person: {count} (checkvalve approvals standing list)"
+        console(stderr=as_json).print(Text(said, style="bold"), soft_wrap=True)
+    if count := queue.rule_changes.waiting():
+        said = f"changes of the rules that wait for a second person: {count} (checkvalve rules list)"
         console(stderr=as_json).print(Text(said, style="bold"), soft_wrap=True)

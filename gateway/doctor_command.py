@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from checkvalve.approvals.queue import Queue
-from checkvalve.gateway import doctor_agent, doctor_people, doctor_service
+from checkvalve.gateway import doctor_agent, doctor_people, doctor_rules, doctor_service
 from checkvalve.gateway.app import open_queue
 from checkvalve.gateway.doctor import Check, Finding, State, examine, result, unknown
 from checkvalve.gateway.doctor_user import user_of
@@ -74,7 +74,7 @@ def look(found: LoadedSettings, *, agent_user: str = "", secrets: Sequence[Path]
     ]
     findings = examine([*checks, ("database", lambda: doctor_service.database(settings))])
     if any(one.check == "database" and one.state is not State.OK for one in findings):
-        return [*findings, *(unknown(name, "needs the database") for name in ("audit log", "reviewers"))]
+        return [*findings, *(unknown(name, "needs the database") for name in ("audit log", "reviewers", "rules"))]
     queue = open_queue(settings, create=False)
     with queue.store:
         return [*findings, *examine(_inside(queue, found))]
@@ -86,6 +86,7 @@ def _inside(queue: Queue, found: LoadedSettings) -> Iterable[tuple[str, Check]]:
         ("clock", lambda: doctor_service.clock(queue.store)),
         ("reviewers", lambda: doctor_people.quorum(queue)),
         ("passkeys", lambda: doctor_people.ways_in(queue)),
+        ("rules", lambda: doctor_rules.adoption(queue, found)),
     )
 
 

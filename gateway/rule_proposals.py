@@ -112,7 +112,9 @@ def whole(place: Place, change: RuleChange) -> dict[str, JSON]:
 
 
 def _line(line: Line) -> JSON:
-    return {"kind": line.kind, "count": line.count} if line.count else {"kind": line.kind, "text": line.text}
+    if line.kind == "skipped":
+        return {"kind": line.kind, "count": line.count}
+    return {"kind": line.kind, "text": line.text, **({"no_line_end": True} if line.unended else {})}
 
 
 __all__ = ["GIVEN", "Wanted", "differences", "differing", "draft_of", "files_here", "texts_of_base", "whole"]

@@ -82,7 +82,8 @@ def print_differences(found: Mapping[str, Sequence[Line]]) -> None:
                 out.print(Text(f"    ({line.count} lines that stay)", style="dim"))
                 continue
             mark, style = _MARKS[line.kind]
-            out.print(Text(f"  {mark}{neutralise(line.text)}", style=style, overflow="fold"), soft_wrap=True)
+            end = Text("  (no line end)", style="dim") if line.unended else Text()
+            out.print(Text(f"  {mark}{neutralise(line.text)}", style=style, overflow="fold") + end, soft_wrap=True)
 
 
 def print_impact(impact: Mapping[str, Any]) -> None:
