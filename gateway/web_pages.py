@@ -55,6 +55,7 @@ from checkvalve.gateway import (
     web_prove,
     web_queue,
     web_reveal,
+    web_rules,
     web_standing,
     web_talk,
     web_undo,
@@ -63,6 +64,7 @@ from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.oidc_rules import origin_of, provider_of
 from checkvalve.gateway.redeciding import deciding_by
+from checkvalve.gateway.rule_impact import Place
 from checkvalve.gateway.settings import Settings
 from checkvalve.gateway.web_desk import HOME, STATIC_FOLDER, Desk, SignIn, Stop, Visit, desk_of, session_of, words_of
 from checkvalve.gateway.web_door import Door, site_of
@@ -84,6 +86,7 @@ _ROUTERS: Final[tuple[APIRouter, ...]] = (
     web_people.router,
     web_prove.router,
     web_queue.router,
+    web_rules.router,
     web_reveal.router,
     web_standing.router,
     web_talk.router,
@@ -131,6 +134,7 @@ def open_desk(
         single_user=settings.single_user,
         secure=settings.review_origin.startswith("https://"),
         log=log_place(settings),
+        rules=Place(queue, settings, settings_file),
     )
 
 
