@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Final, cast
 
 import rfc8785
@@ -16,6 +17,7 @@ from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
 
 _MOST: Final = 2**53 - 1
+_DECIMAL: Final = re.compile(r"-?[0-9]+\.[0-9]*[1-9]")  # what Python and ECMAScript write alike: 0.5, not 1.0 or 1e30
 _encoded: Final = json.JSONEncoder(
     ensure_ascii=False, check_circular=False, allow_nan=False, sort_keys=True, separators=(",", ":")
 ).encode
@@ -24,8 +26,9 @@ _encoded: Final = json.JSONEncoder(
 def canonical(value: JSON) -> bytes:
     """Return the RFC 8785 form of ``value``.
 
-    1. A value without floats whose keys are ASCII has the form that Python's own encoder writes with sorted keys: the
-    two order such keys and escape text alike. It takes a third of the time, and nearly every record is of this kind.
+    1. A value whose keys are ASCII and whose floats are plain decimals has the form that Python's own encoder writes
+    with sorted keys: the two order such keys and escape text alike. It takes a third of the time, and nearly every
+    record is of this kind.
     2. Everything else is written by ``rfc8785``; so is what step 1 could not write, for the right error.
 
     Raises:
@@ -47,6 +50,8 @@ def _is_plain(value: object) -> bool:
         return True
     if kind is int:
         return -_MOST <= cast("int", value) <= _MOST
+    if kind is float:
+        return _DECIMAL.fullmatch(repr(value)) is not None
     if kind is dict:
         items = cast("dict[object, object]", value).items()
         return all(type(key) is str and key.isascii() and _is_plain(item) for key, item in items)

@@ -7,6 +7,7 @@ SQLite keeps text as it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -26,6 +27,14 @@ def unescape(text: str) -> str:
     return text.replace(_NUL, "\x00").replace(_ITSELF, _MARK)
 
 
+def _escaped(value: str | None) -> str | None:
+    return value if value is None or (_MARK not in value and "\x00" not in value) else escape(value)
+
+
+def _unescaped(value: str | None) -> str | None:
+    return value if value is None or _MARK not in value else unescape(value)
+
+
 class _AnyText(sa.types.TypeDecorator[str]):
     """Writes text in the form that the database can keep, and reads it back."""
 
@@ -33,10 +42,22 @@ class _AnyText(sa.types.TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        return escape(value) if value is not None and dialect.name == "postgresql" else value
+        return _escaped(value) if dialect.name == "postgresql" else value
 
     def process_result_value(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        return unescape(value) if value is not None and dialect.name == "postgresql" else value
+        return _unescaped(value) if dialect.name == "postgresql" else value
+
+    def bind_processor(self, dialect: sa.Dialect) -> Callable[[str | None], str | None] | None:
+        """Return what is done with each value that is written: nothing, where the database keeps any text."""
+        return _escaped if dialect.name == "postgresql" else None
+
+    def result_processor(
+        self,
+        dialect: sa.Dialect,
+        coltype: object,  # noqa: ARG002  # what the driver says of the column
+    ) -> Callable[[str | None], str | None] | None:
+        """Return what is done with each value that is read."""
+        return _unescaped if dialect.name == "postgresql" else None
 
 
 class Words(_AnyText):

@@ -9,6 +9,7 @@ in some typefaces) stay different.
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 from checkvalve.filters.normalise import is_invisible
@@ -18,6 +19,7 @@ MAX_NAME: Final = 100
 RULE: Final = "a short name of visible letters in one script"
 """What a usable name is, for error messages."""
 
+_REMEMBERED: Final = 1_024  # names: every question is compared with everybody's
 _SCRIPTS: Final = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC")
 """Scripts whose letters pass for each other's: a name has letters of one of them at most."""
 _LOOKALIKES: Final = str.maketrans(
@@ -39,6 +41,7 @@ def same_person(one: str, other: str) -> bool:
     return _shape(one) == _shape(other)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def is_usable(name: str) -> bool:
     """Say whether ``name`` can be given to a person: visible, short, and in one script."""
     person = folded(name)
@@ -47,6 +50,7 @@ def is_usable(name: str) -> bool:
     return readable and len(person) <= MAX_NAME and visible and person.isprintable() and len(_scripts(person)) <= 1
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _shape(name: str) -> str:
     decomposed = unicodedata.normalize("NFD", folded(name))
     return "".join(char for char in decomposed if not unicodedata.combining(char)).translate(_LOOKALIKES)

@@ -75,6 +75,12 @@ def test_every_character_is_escaped_as_the_standard_says() -> None:
     assert canonical(keys) == rfc8785.dumps(keys)
 
 
+@pytest.mark.claim("C2")
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.decimals(-1, 1, places=8).map(float))
+def test_floats_are_written_as_the_standard_says(value: float) -> None:
+    assert canonical([value]) == rfc8785.dumps([value])
+
+
 def test_subclasses_of_plain_types_are_written_as_before() -> None:
     class Word(str):
         __slots__ = ()
