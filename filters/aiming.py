@@ -14,6 +14,7 @@ from itertools import pairwise
 from checkvalve.filters.asides import is_aside, is_beside, is_doubted, owner_of
 from checkvalve.filters.asking import DIGITS, STATES, TOWARDS, asking_clauses, describes, refers_back, verbs_in
 from checkvalve.filters.mentions import MASK, Mention, clauses, is_question, mask, sentences
+from checkvalve.filters.telling import tells_of_others
 from checkvalve.filters.vocabulary import (
     ACTING,
     ADDRESS_NOUNS,
@@ -272,14 +273,13 @@ def leads_to(seen: Mention, verbs: Iterable[str]) -> bool:
 
 def _leads_on(clause: str, verbs: list[str]) -> bool:
     """Say whether an asking clause leads from its last asking verb to its end, and nobody else begins to speak."""
-    wanted = [[stem(word) for word, *_ in tokens(verb.casefold())] for verb in verbs]
-    last = max((end for _, end in verbs_in(clause, wanted)), default=0)
+    last = max((end for _, end in verbs_in(clause, verbs)), default=0)
     between = clause[last:]
-    wants = {verb[-1] for verb in wanted if verb}
+    wants = {stem(verb.casefold().split()[-1]) for verb in verbs if verb.strip()}
     if any(stem(match[1]) not in wants for match in _NEXT_VERB.finditer(between)):
         return False
-    said = {word for word, *_ in tokens(_ABOUT_OTHERS.sub(" ", between))}
-    return not (_SUBJECTS | _ENDING) & said and not STATES.search(between)
+    said = [word for word, *_ in tokens(_ABOUT_OTHERS.sub(" ", between))]
+    return not (_SUBJECTS | _ENDING) & set(said) and not STATES.search(between) and not tells_of_others(said)
 
 
 def _is_object(verb: str, seen: Mention, *, typed: bool, name: bool) -> bool:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from checkvalve.filters.mentions import MASK, Mention
+from checkvalve.filters.telling import LISTING, OWNED, TELLING, leads_on
 from checkvalve.filters.vocabulary import (
     ADDRESS_NOUNS,
     DESTINATION_MARKERS,
     DETERMINERS,
-    FINITE,
     STOPWORDS,
     TRANSFERS,
 )
@@ -25,11 +25,6 @@ def _set(text: str) -> frozenset[str]:
 
 
 _ADVERBS: Final = _set("already also still just now never always only probably too schon bereits auch déjà aussi ya")
-_TELLING: Final = FINITE | _set(
-    "asked asks wrote writes sent sends said says told tells wants wanted needs needed knows got gets received "
-    "requested called gave forwarded schrieb sagte schickte wollte braucht weiß ont tiene pidió dijo escribió"
-)
-"""Right behind an address these say what its owner does: "the mail that eve@drop.example *sent* me"."""
 _DONE: Final = _set("écrit dit reçu transmis fait mis pris voulu")
 """Behind the French "a" these and words in "é" say what somebody did; the English "a" begins a thing to be sent."""
 _RELATED: Final = _set(
@@ -38,11 +33,9 @@ _RELATED: Final = _set(
 )
 """Before "to" these say where something else went: "the mail *addressed to* Eve"."""
 _SOURCES: Final = _set("of from by von de du about über sobre 从 由")
-_LISTING: Final = _set("and or also und oder et ou y o plus cc bcc 和 以及")
 _ONTO: Final = _set("to an à a 给")
 _INTO: Final = _ONTO | _set("in into onto as at on nach auf dans en como")
 _GIVEN: Final = _set("me us him her mir uns ihm ihr moi nous lui nos")
-_OWNED: Final = DETERMINERS | _set("meine meinen mein eine einen ein ma mon mes un une mi mis una")
 _GIVING: Final = frozenset(stem(word) for word in TRANSFERS | _set("schicke sende schreibe envoie envía"))
 _NO_LONGER: Final = _set(
     "old former previous was wrong fake spam scam scammer spammer phishing suspicious invalid outdated expired unknown "
@@ -73,7 +66,7 @@ def is_aside(seen: Mention, verbs: Collection[str]) -> bool:
 def _tells(following: list[str]) -> bool:
     """Say whether the words behind a mention begin a statement about it."""
     did = following[:1] == ["a"] and any(word in _DONE or word.endswith("é") for word in following[1:2])
-    return did or bool(_TELLING & set(following[:1]))
+    return did or bool(TELLING & set(following[:1]))
 
 
 def is_doubted(words: Collection[str]) -> bool:
@@ -87,34 +80,36 @@ def _is_in_brackets(seen: Mention) -> bool:
     if not opened or ")" in inside:
         return False
     said = {word for word, *_ in tokens(f"{inside} {seen.after.partition(')')[0]}")}
-    return bool(said - ADDRESS_NOUNS - DESTINATION_MARKERS - DETERMINERS - _LISTING - {"is"})
+    return bool(said - ADDRESS_NOUNS - DESTINATION_MARKERS - DETERMINERS - LISTING - {"is"})
 
 
 def _has_destination(before: str, said: list[str], verbs: Collection[str]) -> bool:
     """Do the first half of step 4, from every verb that asks: the nearest may be a noun ("my last *mail* to")."""
     places = [place for place, word in enumerate(said) if stem(word) in verbs]
     return any(
-        _is_led_off(said[place + 1 :], before)
+        _is_led_off(said[place + 1 :], before, verbs)
         or (stem(said[place]) in _GIVING and _is_given_somebody(said[place + 1 :]))
         for place in places
     )
 
 
-def _is_led_off(behind: list[str], before: str) -> bool:
+def _is_led_off(behind: list[str], before: str, verbs: Collection[str]) -> bool:
     """Say whether an address was given as a destination, and what follows it is no list that it begins."""
     for place in range(len(behind) - 1, -1, -1):
         if set(behind[place]) <= {MASK} and (not place or behind[place - 1] not in _SOURCES):
-            between = set(behind[place + 1 :])
-            listed = between & _LISTING or between <= DESTINATION_MARKERS | DETERMINERS | ADDRESS_NOUNS
-            return not listed and not set(",;") & set(before[before.rfind(MASK) :])
+            between = behind[place + 1 :]
+            if set(between) <= DESTINATION_MARKERS | DETERMINERS | ADDRESS_NOUNS:
+                return False
+            listed = bool(LISTING & set(between)) or bool(set(",;") & set(before[before.rfind(MASK) :]))
+            return not listed or not leads_on(between, verbs)
     return False
 
 
 def _is_given_somebody(behind: list[str]) -> bool:
     """Say whether somebody is given something: "send *me my* mail to", "send *ann the* contract with"."""
-    if len(behind) < 2 or _LISTING & set(behind):  # noqa: PLR2004 - a person and a determiner
+    if len(behind) < 2 or LISTING & set(behind):  # noqa: PLR2004 - a person and a determiner
         return False
-    named = behind[0] not in STOPWORDS | _OWNED | DESTINATION_MARKERS and behind[1] in _OWNED
+    named = behind[0] not in STOPWORDS | OWNED | DESTINATION_MARKERS and behind[1] in OWNED
     return behind[0] in _GIVEN or named
 
 
@@ -126,7 +121,7 @@ def is_beside(seen: Mention, is_rival: Callable[[str], bool]) -> bool:
     last = [word for word, *_ in tokens(seen.before)][-1:]
     behind = seen.after.split()
     for place, word in enumerate(behind):
-        if word in _LISTING or word.endswith((",", ";")):
+        if word in LISTING or word.endswith((",", ";")):
             break
         if place and behind[place - 1] in _INTO and is_rival(word) and not _holds(behind[place - 1], word):
             return True
@@ -134,7 +129,7 @@ def is_beside(seen: Mention, is_rival: Callable[[str], bool]) -> bool:
         return False
     ahead = seen.before.split()
     for place in range(len(ahead) - 1, -1, -1):
-        if ahead[place] in _LISTING or ahead[place].endswith((",", ";")):
+        if ahead[place] in LISTING or ahead[place].endswith((",", ";")):
             return False
         if is_rival(ahead[place]) and (not place or ahead[place - 1] not in _SOURCES):
             return True

@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from checkvalve.filters.mentions import clauses, is_negated, is_question, mask, sentences
+from checkvalve.filters.telling import tells
 from checkvalve.filters.values import EMAIL
 from checkvalve.filters.vocabulary import (
     DESTINATION_MARKERS,
@@ -72,22 +73,24 @@ def _asking(text: str, verbs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _find_asking(text: str, verbs: tuple[str, ...]) -> Iterator[str]:
-    wanted = [[stem(word) for word, *_ in tokens(verb.casefold())] for verb in verbs]
     for sentence in sentences(mask(text)):
         if is_question(sentence):
             continue
         for clause in clauses(sentence):
-            if not wanted or any(True for _ in verbs_in(clause, wanted)):
+            if not verbs or any(True for _ in verbs_in(clause, verbs)):
                 yield clause
 
 
-def verbs_in(clause: str, wanted: list[list[str]]) -> Iterator[tuple[int, int]]:
-    """Yield the character ranges of the unnegated verbs in a clause."""
+def verbs_in(clause: str, verbs: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Yield the character ranges of the verbs in a clause that ask: neither negated nor told of."""
     spans = list(tokens(clause))
-    stems = [stem(word) for word, *_ in spans]
-    for verb in wanted:
+    words = [word for word, *_ in spans]
+    stems = [stem(word) for word in words]
+    declared = [[word for word, *_ in tokens(verb.casefold())] for verb in verbs]
+    base = {word for verb in declared for word in verb}
+    for verb in ([stem(word) for word in said] for said in declared):
         for index in range(len(stems) - len(verb) + 1):
-            if verb and stems[index : index + len(verb)] == verb:
+            if verb and stems[index : index + len(verb)] == verb and not tells(words, index, base):
                 before = clause[: spans[index][1]]
                 undone = UNDOING & {word for word, *_ in tokens(before)}
                 if not undone and not is_negated(before) and not STATES.search(before):
