@@ -83,10 +83,10 @@ class Preview:
     @property
     def heading(self) -> str:
         """What kind of text this is, in words that are ours."""
-        dry = "a dry run of the tool itself, which is trusted to change nothing"
-        how = dry if self.dry_run else "a tool that reads"
-        failing = "" if self.ok else "; the tool says that the call would fail"
-        return f"by {how}, made {to_the_second(self.at)}, untrusted{failing}"
+        dry = "untrusted words of a dry run (that it changed nothing is the tool's own word)"
+        how = dry if self.dry_run else "untrusted words of a tool that reads"
+        failing = "" if self.ok else ", which says that the call would fail"
+        return f"{how}, made {to_the_second(self.at)}{failing}"
 
     def under(self, veil: Veil) -> Preview:
         """Return it as it is shown: what a rule redacts in a call is a mark in what is said of it, too."""

@@ -36,8 +36,8 @@ def preview_view(found: Preview | None) -> PreviewView | None:
         tool=line(found.tool),
         dry_run=found.dry_run,
         ok=found.ok,
-        text=shown(found.text, rest="untrusted"),
-        end=shown(found.end, rest="untrusted") if found.left_out else None,
+        text=shown(found.text),
+        end=shown(found.end) if found.left_out else None,
         left_out=found.left_out,
         noted=int(found.why != "edited"),
     )

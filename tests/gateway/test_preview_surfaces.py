@@ -114,7 +114,7 @@ def test_the_terminal_says_the_same_and_gives_it_to_programs(
     terminal = Terminal(capsys, monkeypatch)
     _, out, _ = terminal("approvals", "show", row.id)
     assert "What it would do" in out
-    assert "by a dry run of the tool itself" in out
+    assert "untrusted words of a dry run" in out
     code, told = terminal.json("approvals", "show", row.id)
     assert (code, told["preview"]["text"], told["preview"]["trust"]) == (0, SAID, "untrusted")
     failed = tried(review, "fails", thread="other")
@@ -159,7 +159,7 @@ def test_a_chat_client_gets_it_as_text_and_nothing_else(desk: Table) -> None:
     desk.waiting()
     (found,) = desk.get("/threads/t1/interrupts", desk.api.ann).json()
     said = found["value"]["action_requests"][0]["description"]
-    assert "What it would do, by a dry run of the tool itself" in said
+    assert "What it would do, untrusted words of a dry run" in said
     assert "reach eve" in said
     assert "<b>" not in said
     assert "**" not in said
