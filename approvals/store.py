@@ -10,14 +10,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import postgres, schema, sqlite_file
+from checkvalve.approvals import postgres, schema, sqlite_file, turns
 from checkvalve.approvals.addresses import shown_address
 from checkvalve.approvals.chainend import OPTION, ChainEnd
 from checkvalve.approvals.errors import StoreBusyError, StoreCorruptError, StoreUnreachableError
@@ -133,9 +133,15 @@ class Store:
         end = ChainEnd()
         if write:
             options[OPTION] = end
-        with translated(self._path), self._begun(options) as connection:
+        with translated(self._path), self._turn(write=write), self._begun(options) as connection:
             yield connection
             end.store(connection)
+
+    def _turn(self, *, write: bool) -> AbstractContextManager[None]:
+        """Wait for the turn to write, where nothing but SQLite's busy handler would say whose it is."""
+        if self._path is None or not write:
+            return nullcontext()
+        return turns.turn(self._path, sqlite_file.BUSY_TIMEOUT_MS / 2_000)
 
     @contextmanager
     def _begun(self, options: dict[str, object]) -> Iterator[sa.Connection]:
