@@ -12,6 +12,8 @@ from checkvalve.approvals.handed import HANDED, Told
 from checkvalve.approvals.quorum_said import QUORUM_KINDS, QuorumTold
 from checkvalve.approvals.ruleset_said import KINDS as RULE_KINDS
 from checkvalve.approvals.ruleset_said import RulesTold
+from checkvalve.approvals.seed_said import KINDS as SEEDED
+from checkvalve.approvals.seed_said import SeedTold
 from checkvalve.approvals.standing_check import STANDING, StandingTold
 from checkvalve.approvals.talked import TALK, Talk
 from checkvalve.approvals.undo_check import UNDO_KINDS, UndoTold
@@ -31,6 +33,15 @@ _COLUMNS: Final = (
     "decide_by",
 )
 """What the first event holds of a proposal in plain words, in every version of this program."""
+
+_PARTS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(HANDED, "handed"),
+    **dict.fromkeys(QUORUM_KINDS, "quorum"),
+    **dict.fromkeys(UNDO_KINDS, "undo"),
+    **dict.fromkeys(TALK, "talk"),
+    **dict.fromkeys(SEEDED, "seed"),
+}
+"""Which part of :class:`Seen` takes in the events of a kind."""
 
 
 @dataclass(slots=True)
@@ -65,6 +76,7 @@ class Seen:
     talk: Talk = field(default_factory=Talk)  # what was asked and answered about this call, and who put it off
     standing: StandingTold = field(default_factory=StandingTold)  # a standing rule, and what used it up
     rules: RulesTold = field(default_factory=RulesTold)  # which rules a gateway may run under, and who agreed
+    seed: SeedTold = field(default_factory=SeedTold)  # a seeded item, or a consent to such
     erased: str = ""  # the digest of its rows, where its content was erased: its events say nothing else any more
 
     doubted: bool = False  # its log was closed in doubt: it is compared with the digest, and nothing relies on it
@@ -78,18 +90,12 @@ class Seen:
         """Take in one event."""
         if kind == DOUBTED:
             self._doubt(body)
-        elif kind in HANDED:
-            self.handed.note(kind, body, at)
-        elif kind in QUORUM_KINDS:
-            self.quorum.note(kind, body, at)
+        elif (part := _PARTS.get(kind)) is not None:
+            getattr(self, part).note(kind, body, at)
         elif kind.startswith(STANDING):
             self.standing.note(kind, body, at)
-        elif kind in UNDO_KINDS:
-            self.undo.note(kind, body, at)
         elif kind.startswith(RULE_KINDS):
             self.rules.note(kind, body, at)
-        elif kind in TALK:
-            self.talk.note(kind, body, at)
         elif kind.startswith(KINDS):
             self.account = self.account or AccountSaid()
             self.account.note(kind, body, at)

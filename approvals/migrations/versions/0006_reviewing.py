@@ -25,6 +25,7 @@ def upgrade() -> None:
     _adopting()
     _signing_in()
     _closing()
+    _seeding()
 
 
 def _reviewing() -> None:
@@ -258,6 +259,27 @@ def _closing() -> None:
     )
     op.create_index("ix_put_aside_log", "put_aside", ["log", "id"])
     op.create_index("ix_put_aside_subject", "put_aside", ["subject"])
+
+
+def _seeding() -> None:
+    op.create_table(
+        "seed_consents",
+        sa.Column("reviewer", sa.Text, sa.ForeignKey("reviewers.name"), primary_key=True),
+        sa.Column("agreed_at", sa.BigInteger, nullable=False),
+        sa.Column("ended_at", sa.BigInteger, nullable=True),
+        sa.Column("next_at", sa.BigInteger, nullable=True),
+    )
+    op.create_table(
+        "seeds",
+        sa.Column("id", sa.String(36), primary_key=True),
+        sa.Column("reviewer", sa.Text, sa.ForeignKey("reviewers.name"), nullable=False),
+        sa.Column("body", sa.Text, nullable=False),
+        sa.Column("made_at", sa.BigInteger, nullable=False),
+        sa.Column("expires_at", sa.BigInteger, nullable=False),
+        sa.Column("answer", sa.String(10), nullable=False),
+        sa.Column("answered_at", sa.BigInteger, nullable=True),
+    )
+    op.create_index("ix_seeds_reviewer", "seeds", ["reviewer", "answer"])
 
 
 def downgrade() -> None:
