@@ -12,6 +12,7 @@ from rich.text import Text
 from checkvalve.approvals.card import SHORT_ID, safe
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.endorsing import Endorsed
+from checkvalve.approvals.origin_words import place_of
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import block, neutralise
 from checkvalve.approvals.terminal import AsJson, Token, TokenFile, console, opened, prove
@@ -69,7 +70,8 @@ def _line(item: Endorsed, now: int) -> None:
     head = Text.assemble((item.id[:SHORT_ID], "bold"), "  ", (state, _STYLES[state]), safe(f"{when}, in {item.thread}"))
     console().print(head, soft_wrap=True)
     console().print(Text("    ").append_text(Text(block(given.value, full=False))), soft_wrap=True)
-    what = Text.assemble("    ", safe(f"as {given.role} of {given.tool}, from "), safe(given.source, "bold red"))
+    place = place_of(given.source).in_words()
+    what = Text.assemble("    ", safe(f"as {given.role} of {given.tool}, from "), safe(place, "bold red"))
     console().print(what, soft_wrap=True)
     used = f"used {item.used} times" if item.used != 1 else "used once"
     console().print(Text("    ").append_text(safe(f"{used}; accepted by {item.by}", "dim")), soft_wrap=True)

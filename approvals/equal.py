@@ -67,11 +67,7 @@ def _groups(connection: sa.Connection, kind: tuple[str, ...]) -> list[Equals]:
     groups: dict[str, list[Proposal]] = {}
     for row in _of(connection, kind):
         groups.setdefault(same_data(row), []).append(row)
-    return [
-        Equals(rows[0], len(rows), len({row.thread for row in rows}))
-        for rows in groups.values()
-        if len(rows) > 1
-    ]
+    return [Equals(rows[0], len(rows), len({row.thread for row in rows})) for rows in groups.values() if len(rows) > 1]
 
 
 def _of(connection: sa.Connection, kind: tuple[str, ...]) -> list[Proposal]:

@@ -14,6 +14,7 @@ from rich.text import Text
 from checkvalve.approvals.card import SHORT_ID, plain_table, safe
 from checkvalve.approvals.clock import micros, to_the_second
 from checkvalve.approvals.errors import ApprovalError
+from checkvalve.approvals.origin_words import place_of
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.report import Group, Person, Report, report
@@ -85,7 +86,7 @@ def _print_group(group: Group) -> None:
     counts += [f"{group.open} open"] if group.open else []
     counts += [f"half within {_span(group.median_wait)}"] if group.median_wait is not None else []
     out.print(Text.assemble(safe(group.tool, "bold"), safe(f"  {group.rule}, {group.tier.value}"), overflow="fold"))
-    out.print(Padding(Text.assemble("from ", safe(group.source), overflow="fold"), (0, 0, 0, 4)))
+    out.print(Padding(Text.assemble("from ", safe(place_of(group.source).in_words()), overflow="fold"), (0, 0, 0, 4)))
     out.print(Padding(Text(", ".join(counts)), (0, 0, 0, 4)))
     if group.advice:
         out.print(Padding(Text(group.advice, style="bold yellow"), (0, 0, 0, 4)))

@@ -41,6 +41,10 @@ class UndoPoint:
         """Return how the undoing of a call stands."""
         return self.undoing.standing(name)
 
+    def declares(self, proposal: Proposal) -> bool:
+        """Say whether the effect of a call could be taken back by another one."""
+        return self.undoing.declares(proposal)
+
     def ask(self, name: str, reviewer: Reviewer) -> Proposal:
         """Ask for the undoing of a call, as a person with a credential; see :meth:`Undoing.ask_as`."""
         return self.undoing.ask_as(name, reviewer, self.tools)

@@ -115,6 +115,7 @@ def show_card(visit: Visit, proposal: Proposal, *, notice: str = "", status: int
         own=own_call(visit, proposal),
         single_user=visit.desk.single_user,
         shown_seal=shown_seal(visit, proposal, now_ms(visit)),
+        undoable=visit.desk.undo is not None and visit.desk.undo.declares(proposal),
         undo=undo_view(visit.desk.undo, shown_row),
         glass=glass_view(visit, proposal),
         quorum=quorum_view(visit, shown_row),

@@ -16,6 +16,7 @@ from fastapi.responses import Response
 
 from checkvalve.approvals import pages_data
 from checkvalve.approvals.audit import Event
+from checkvalve.approvals.card import SHORT_ID
 from checkvalve.approvals.clock import system_clock
 from checkvalve.approvals.judge import body_of
 from checkvalve.approvals.roles import Role, require_role
@@ -25,6 +26,8 @@ from checkvalve.gateway.web_desk import HOME, Looking, Sent, Stop, Visit, back
 from checkvalve.gateway.web_text import Shown, line, shown
 
 Given = Annotated[str, Path(pattern=r"^[0-9a-f-]{6,36}$")]
+MAX_SUBJECT: Final = 60
+"""Characters of what an event is about: the id of a call fits, and the name of an account."""
 _VERIFYING: Final = threading.Lock()
 router: Final = APIRouter()
 
@@ -179,9 +182,11 @@ def _audit(visit: Visit, report: VerifyReport | None) -> Response:
 
 def _told(event: Event, calls: Collection[str]) -> tuple[Shown, Shown, str]:
     body = body_of(event.body)  # an erased one is empty
-    said = [str(body[name]) for name in ("tool", "verdict", "rule", "reviewer", "by", "code") if body.get(name)]
+    said = [str(body[name]) for name in ("tool", "verdict", "rule", "reviewer", "name", "method", "by", "code") if body.get(name)]
     item = event.subject if event.subject in calls else ""
-    return line(event.subject, limit=60), line(" ".join(said), limit=200), item
+    kind, _, rest = event.subject.partition(":")
+    subject = f"{kind} {rest[:SHORT_ID]}" if kind in {"session", "task"} and len(rest) > MAX_SUBJECT else event.subject
+    return line(subject, limit=MAX_SUBJECT), line(" ".join(said), limit=200), item
 
 
 __all__ = ["router"]

@@ -64,6 +64,11 @@ class Undoing:
         """Return how the undoing of a call stands; see :meth:`Standings.of`."""
         return self._standings.of(name)
 
+    def declares(self, proposal: Proposal) -> bool:
+        """Say whether the manifest names a call that takes the effect of this one back."""
+        spec = self._services.manifest.find(proposal.tool, proposal.server)
+        return spec is not None and spec.undo_with is not None
+
     def ask(self, name: str, requester: str, tools: Iterable[Any] = ()) -> Proposal:
         """Do steps 1 to 4, and return the new call; it waits for a person, unless it was denied.
 

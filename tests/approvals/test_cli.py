@@ -39,7 +39,7 @@ def test_showing_has_everything_a_decision_needs(run: Run, desk: Desk) -> None:
         proposal.digest[7:], f"{len(proposal.canonical)} bytes", "target-not-known", "say the address in the task",
         "bob", MAIL.value, "16",
         "target",
-        "untrusted: tool:read_mail/c1#body bytes 3-19, exact",
+        "untrusted: what read_mail returned, field body, bytes 3-19, exact",
         "nowhere: nobody is known",
         "A yes also accepts", "proposal.recorded",
     ):  # fmt: skip

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
-from checkvalve.approvals.lists import ago
+from checkvalve.approvals.audit import Event
+from checkvalve.approvals.lists import ago, events_table
 from tests.approvals.conftest import Run
 from tests.approvals.made import ALLOW, DENY, MAIL, REVIEW, Desk, decided
 
@@ -55,8 +58,26 @@ def test_a_card_names_every_rule_and_keeps_origins_whole(
     proposal = desk.queue.propose(desk.request(), decision)
     shown = run("approvals", "show", proposal.id).output
     assert "target-not-known; also readers; also third" in shown
-    assert "untrusted: tool:read_mail/c1#body bytes 3-19, exact" in shown
+    assert "untrusted: what read_mail returned, field body, bytes 3-19, exact" in shown
     assert proposal.digest[7:] in shown
     assert "A yes also accepts" in shown
     assert run("approvals", "reject", proposal.id, env=token).exit_code == 0
     assert "A yes also accepts" not in run("approvals", "show", proposal.id).output
+
+
+def test_a_list_says_below_it_what_each_question_is_about_and_where_that_stands(run: Run, desk: Desk) -> None:
+    asked, other = desk.queue.propose(desk.request(), decided(REVIEW, [MAIL])), desk.propose()
+    listed = run("approvals", "list").output
+    head, row = listed.splitlines()[-2:]
+    assert head.split() == ["asked", "about", "from"]
+    assert row.split(maxsplit=2) == [asked.id[:8], MAIL.value, "what read_mail returned, field body"]
+    assert listed.count(other.id[:8]) == 1
+
+
+def test_a_log_names_the_account_that_an_event_is_about() -> None:
+    subjects = ("account:", "account:alice", "0a1b2c3d-1111")
+    said = [Event(at, at, "account.invited", subject, "{}", "", "") for at, subject in enumerate(subjects)]
+    out = io.StringIO()
+    Console(width=100, file=out).print(events_table(said))
+    rows = out.getvalue().splitlines()[1:]
+    assert [row.split("account.invited")[1].strip() for row in rows] == ["(first start)", "alice", "0a1b2c3d"]

@@ -22,6 +22,7 @@ from checkvalve.approvals.errors import (
     StoreUnreachableError,
     StoreVersionError,
 )
+from checkvalve.approvals.faults import as_store_error
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import SCHEMA_REVISION, audit_head, metadata
 
@@ -181,3 +182,26 @@ def test_errors_never_show_values(store: Store) -> None:
     with pytest.raises(StoreCorruptError) as caught, store.read() as connection:
         connection.execute(sa.text("SELECT :secret FROM nowhere"), {"secret": "s3cret-value"})
     assert "s3cret-value" not in f"{caught.value} {caught.value.__cause__}"
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    monkeypatch.setattr(os, "access", lambda path, _mode: Path(path) != folder)  # root may write everywhere
+    with pytest.raises(StoreUnreachableError, match=f"in the folder {folder}: Permission denied") as stopped:
+        Store.open(f"sqlite:///{folder}/gate.db")
+    assert "CHECKVALVE_DATABASE_URL" in (stopped.value.remedy or "")
+
+
+def test_a_folder_where_a_file_stands_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StoreUnreachableError, match=f"in the folder {tmp_path / 'file'}: "):
+        Store.open(f"sqlite:///{tmp_path}/file/gate.db")
+
+
+def test_a_database_beside_which_nothing_can_be_written_names_its_folder(tmp_path: Path) -> None:
+    error = sqlite3.OperationalError("attempt to write a readonly database")
+    error.sqlite_errorname = "SQLITE_READONLY_DIRECTORY"
+    found = as_store_error(error, tmp_path / "gate.db")
+    assert str(tmp_path / "gate.db") in str(found)
+    assert f"the folder {tmp_path}:" in (found.remedy or "")

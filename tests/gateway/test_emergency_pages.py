@@ -163,7 +163,8 @@ def test_the_glass_is_broken_on_the_card_with_a_proof_and_everybody_can_see_it(w
 
 
 @pytest.mark.parametrize(
-    ("values", "why"), [({"digest": "000000"}, "not the start"), ({"note": "urgent"}, "reason in words")]
+    ("values", "why"),
+    [({"digest": "000000"}, "not the start"), ({"note": "urgent"}, "say in words why nobody else can decide this")],
 )
 def test_without_digest_and_reason_no_glass_is_broken(world: Review, values: dict[str, str], why: str) -> None:
     row = world.bill()

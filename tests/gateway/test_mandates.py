@@ -179,7 +179,7 @@ def test_endorsements_are_listed_and_taken_back(run: Run, place: World, token: s
         gateway.queue.approve(waiting, boss, gateway.queue.get(waiting).digest)
     out = run("endorsements", "list")[1]
     assert IBAN in out
-    assert "as target of pay, from tool:lookup/c1" in out
+    assert "as target of pay, from what lookup returned" in out
     assert "used 0 times; accepted by reviewer:boss" in out
     listed = json.loads(run("endorsements", "list", "--json")[1])
     assert {item["role"] for item in listed} == {"target", "amount"}
