@@ -28,6 +28,7 @@ from checkvalve.gateway.web_text import Shown, line, shown
 Given = Annotated[str, Path(pattern=r"^[0-9a-f-]{6,36}$")]
 MAX_SUBJECT: Final = 60
 """Characters of what an event is about: the id of a call fits, and the name of an account."""
+_TOLD: Final = ("tool", "verdict", "rule", "reviewer", "name", "method", "by", "code")
 _VERIFYING: Final = threading.Lock()
 router: Final = APIRouter()
 
@@ -182,7 +183,7 @@ def _audit(visit: Visit, report: VerifyReport | None) -> Response:
 
 def _told(event: Event, calls: Collection[str]) -> tuple[Shown, Shown, str]:
     body = body_of(event.body)  # an erased one is empty
-    said = [str(body[name]) for name in ("tool", "verdict", "rule", "reviewer", "name", "method", "by", "code") if body.get(name)]
+    said = [str(body[name]) for name in _TOLD if body.get(name)]
     item = event.subject if event.subject in calls else ""
     kind, _, rest = event.subject.partition(":")
     subject = f"{kind} {rest[:SHORT_ID]}" if kind in {"session", "task"} and len(rest) > MAX_SUBJECT else event.subject
