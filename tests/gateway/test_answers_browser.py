@@ -13,7 +13,7 @@ from checkvalve.approvals.edits import current
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.reviewers import Reviewer
 from tests.gateway.review_world import BIDI, FORGED, Review
-from tests.gateway.test_web_browser import ARMED, CONTRAST, Tabs, chromium, site  # noqa: F401  # fixtures
+from tests.gateway.test_web_browser import CONTRAST, Tabs, armed, chromium, site, stopped  # noqa: F401  # fixtures
 
 pytestmark = [pytest.mark.browser, pytest.mark.enable_socket, pytest.mark.claim("C4")]
 
@@ -37,7 +37,6 @@ def test_a_call_is_edited_with_keys_and_the_new_one_waits_for_somebody(site: Tab
     page.keyboard.press("e")
     page.wait_for_url("**/edit")
     page.fill("textarea[name=arg-2]", "me@corp.example")
-    page.wait_for_timeout(ARMED)
     page.click("main button.yes")
     page.wait_for_url("**done=edited")
     new = current(site.review.gateway.queue, row.id)
@@ -53,7 +52,7 @@ def test_a_call_is_edited_with_keys_and_the_new_one_waits_for_somebody(site: Tab
 def test_keys_do_nothing_while_somebody_types_and_none_decides(site: Tabs) -> None:  # noqa: F811
     row = site.review.poisoned()
     page = site.card(site.page(), row)
-    page.wait_for_timeout(ARMED)
+    armed(page, "#typed")
     page.keyboard.press("q")
     assert page.evaluate("document.activeElement.id") == "q"
     page.keyboard.type("ezqrang? why")
@@ -95,12 +94,14 @@ def hrefs(page: Any, selector: str) -> list[str]:
 
 def test_a_response_is_a_decision_and_waits_like_one(site: Tabs) -> None:  # noqa: F811
     row = site.review.poisoned()
-    page = site.card(site.page(), row)
+    page = site.page()
+    stopped(page)
+    site.card(page, row)
     page.click("text=Answer the agent instead")
     page.fill("form[action$=respond] textarea", "Ask me in the chat first.")
     page.evaluate("document.querySelector('form[action$=respond]').requestSubmit()")
     assert site.review.state(row) is State.PENDING  # it was in view for too short a time
-    page.wait_for_timeout(ARMED)
+    page.clock.resume()
     page.click("form[action$=respond] button")
     page.wait_for_url("**done=responded")
     assert (site.review.state(row), site.review.gateway.queue.get(row.id).code) == (State.REJECTED, "responded")
@@ -139,7 +140,6 @@ def test_hidden_characters_survive_an_edit_of_another_argument(site: Tabs) -> No
     page = site.page()
     page.goto(site.url(f"/review/items/{row.id}/edit"))
     page.fill("textarea[name=arg-1]", "Another subject")
-    page.wait_for_timeout(ARMED)
     page.click("main button.yes")
     page.wait_for_url("**done=edited")
     new = current(site.review.gateway.queue, row.id)
@@ -183,7 +183,6 @@ def test_pictures_of_the_other_answers(site: Tabs, tmp_path: Path, root: Path) -
     page = site.page()
     page.goto(site.url(f"/review/items/{row.id}/edit"))
     page.fill("textarea[name=arg-2]", "me@corp.example")
-    page.wait_for_timeout(ARMED)
     page.click("main button.yes")
     page.wait_for_url("**done=edited")
     page.screenshot(path=folder / "edited.png", full_page=True)

@@ -15,7 +15,7 @@ from checkvalve.approvals.roles import Role
 from tests.approvals.emergency import FINDING, REASON
 from tests.gateway.review_world import Review, reviewing
 from tests.gateway.test_emergency_pages import SECRET, add, password, rules
-from tests.gateway.test_web_browser import ARMED, CONTRAST, Tabs, running
+from tests.gateway.test_web_browser import CONTRAST, Tabs, running
 from tests.gateway.test_web_browser import chromium as chromium  # noqa: PLC0414  # the fixture
 
 pytestmark = [pytest.mark.browser, pytest.mark.enable_socket, pytest.mark.claim("C4")]
@@ -27,6 +27,8 @@ PAGES = ("/review", "/review/delegations", "/review/afterlooks")
 def tabs(tmp_path: Path, chromium: Any) -> Iterator[Tabs]:
     with reviewing(tmp_path, break_glass=True, review_rules=rules(tmp_path)) as review, running(review) as port:
         yield Tabs(review, port, chromium)
+        for context in chromium.contexts:
+            context.close()
 
 
 def person(review: Review, name: str, *roles: Role) -> str:
@@ -56,7 +58,6 @@ def hurried(tabs: Tabs) -> tuple[Any, Any]:
 def glass(tabs: Tabs, page: Any, row: Any) -> None:
     """Break the glass with the mouse and the keyboard, as a person does."""
     tabs.card(page, row)
-    page.wait_for_timeout(ARMED)
     page.click("details.glass summary")
     page.fill("details.glass input[name=digest]", row.digest[7:13])
     page.fill("details.glass input[name=note]", REASON)

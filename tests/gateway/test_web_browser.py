@@ -27,7 +27,6 @@ from tests.gateway.review_world import BIDI, Review, reviewing
 
 pytestmark = [pytest.mark.browser, pytest.mark.enable_socket, pytest.mark.claim("C4")]
 
-ARMED = 1_000  # milliseconds after which an answer is open
 CONTRAST = """() => {
   const parse = (text) => {
     const found = text.match(/[\\d.]+/g).map(Number);
@@ -55,6 +54,20 @@ CONTRAST = """() => {
 """Names everything on a page whose text has less than 4.5 to 1 of contrast (WCAG 2.2, AA)."""
 
 
+PATIENCE = 60_000  # milliseconds that a page may take on a loaded machine
+
+
+def armed(page: Any, field: str) -> None:
+    """Wait until the form with this field takes an answer; for a key only: a click waits by itself."""
+    page.locator(f"form[data-armed]:has({field})").wait_for(state="attached")
+
+
+def stopped(page: Any) -> None:
+    """Stop the clock of the page: however long the test takes, nothing was in view for a moment."""
+    page.clock.install()
+    page.clock.pause_at(time.time() + 3_600)
+
+
 class Tabs:
     """A running server, and a browser that signs in."""
 
@@ -69,7 +82,7 @@ class Tabs:
         """Open a tab in a new browser profile and sign in."""
         context = self.browser.new_context(**{"viewport": {"width": 1_200, "height": 900}, "locale": "en", **options})
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: self.said.append(message.text))
         page.on("pageerror", lambda error: self.said.append(str(error)))
         page.on("dialog", lambda dialog: self.said.append(f"dialog {dialog.message}"))
@@ -97,7 +110,7 @@ def running(review: Review) -> Iterator[int]:
         yield listener.getsockname()[1]
     finally:
         server.should_exit = server.force_exit = True
-        thread.join(20)
+        thread.join()
         listener.close()
 
 
@@ -132,7 +145,7 @@ def test_three_questions_are_answered_with_keys_alone(site: Tabs) -> None:
     assert one.id in page.evaluate("document.activeElement.href")
     page.keyboard.press("o")
     page.wait_for_url(f"**/{one.id}")
-    page.wait_for_timeout(ARMED)
+    armed(page, "#reject")
     page.keyboard.press("r")
     assert page.evaluate("document.activeElement.id") == "reject"
     page.keyboard.press("Tab")
@@ -142,7 +155,7 @@ def test_three_questions_are_answered_with_keys_alone(site: Tabs) -> None:
     assert site.review.state(one) is State.REJECTED
     page.keyboard.press("n")
     page.wait_for_url(f"**/{two.id}")
-    page.wait_for_timeout(ARMED)
+    armed(page, "#typed")
     page.keyboard.press("a")
     page.keyboard.type(two.digest[7:13])
     page.keyboard.press("Enter")
@@ -154,7 +167,7 @@ def test_three_questions_are_answered_with_keys_alone(site: Tabs) -> None:
     page.wait_for_url("**/bytes")
     page.keyboard.press("u")
     page.wait_for_url(f"**/{three.id}")
-    page.wait_for_timeout(ARMED)
+    armed(page, "#typed")
     page.keyboard.press("a")
     page.keyboard.type(three.digest[7:13])
     page.keyboard.press("Tab")
@@ -170,7 +183,7 @@ def test_no_single_key_and_no_held_key_decides(site: Tabs) -> None:
     proposal = site.review.poisoned()
     page = site.card(site.page(), proposal)
     assert page.evaluate("document.activeElement === document.body")  # nothing has the focus
-    page.wait_for_timeout(ARMED)
+    armed(page, "#typed")
     for key in "abcdefghijklmnopqrstuvwxyz0123456789":
         if key in "beguzo":
             continue  # these lead to other pages
@@ -185,7 +198,7 @@ def test_no_single_key_and_no_held_key_decides(site: Tabs) -> None:
 def test_an_answer_waits_until_the_card_was_visible(site: Tabs) -> None:
     proposal = site.review.bill()
     page = site.page()
-    page.clock.install()
+    stopped(page)
     site.card(page, proposal)
     page.fill("#typed", proposal.digest[7:13])
     button = page.locator("button[data-first]")
@@ -208,15 +221,11 @@ def test_a_long_value_is_opened_before_a_yes(site: Tabs) -> None:
     proposal = site.review.forged("long", "x" * 6_000 + " PAYLOAD")
     page = site.card(site.page(), proposal)
     page.fill("#typed", proposal.digest[7:13])
-    page.wait_for_timeout(ARMED)
     page.locator("button[data-first]").click()
-    page.wait_for_timeout(200)
+    page.locator("[data-arm-state]", has_text="Open every long value").wait_for()
     assert site.review.state(proposal) is State.PENDING
-    assert "Open every long value" in page.locator("[data-arm-state]").inner_text()
     for long in page.locator("details[data-long] > summary").all():
         long.click()
-    page.locator("button[data-first]").scroll_into_view_if_needed()
-    page.wait_for_timeout(ARMED)
     page.locator("button[data-first]").click()
     page.wait_for_url("**done=endorsed")
 
@@ -256,7 +265,7 @@ def test_no_other_page_frames_these(site: Tabs) -> None:
 def test_a_card_that_is_decided_elsewhere_says_so_and_shuts(site: Tabs) -> None:
     proposal = site.review.bill()
     page = site.card(site.page(), proposal)
-    page.wait_for_timeout(ARMED)
+    armed(page, "#typed")
     boss = site.review.gateway.queue.reviewers.authenticate(site.review.token)
     site.review.gateway.queue.reject(proposal.id, boss, "other")
     page.locator("#live:not([hidden])").wait_for()

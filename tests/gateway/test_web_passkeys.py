@@ -18,7 +18,7 @@ from checkvalve.approvals.proofs import Proof
 from checkvalve.approvals.records import State
 from checkvalve.approvals.verify import verify
 from tests.gateway.review_world import Review, reviewing
-from tests.gateway.test_web_browser import CONTRAST, chromium, running  # noqa: F401  # a fixture
+from tests.gateway.test_web_browser import CONTRAST, PATIENCE, chromium, running  # noqa: F401  # a fixture
 
 pytestmark = [pytest.mark.browser, pytest.mark.enable_socket, pytest.mark.claim("C4")]
 
@@ -28,7 +28,6 @@ SMALL = (
     "[...document.querySelectorAll('main button:not(.plain)')]"
     ".filter((n) => n.checkVisibility() && n.getBoundingClientRect().height < 44).length"
 )
-ARMED = 1_000  # milliseconds after which an answer is open
 
 
 class Desk:
@@ -45,7 +44,7 @@ class Desk:
         """Open a tab, with an authenticator that verifies its person, unless told otherwise."""
         context = self.browser.new_context(**{"viewport": {"width": 1_200, "height": 900}, "locale": "en", **options})
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: self.said.append(message.text))
         page.on("pageerror", lambda error: self.said.append(str(error)))
         if device:
@@ -103,7 +102,6 @@ def test_a_passkey_is_added_signs_in_and_approves(desk: Desk) -> None:
     proposal = desk.review.bill()
     page.goto(f"{desk.origin}/review/items/{proposal.id}")
     page.fill("#typed", proposal.digest[7:13])
-    page.wait_for_timeout(ARMED)
     page.locator("button[data-first]").click()
     page.get_by_role("heading", name="One more proof").wait_for()
     assert desk.review.state(proposal) is State.PENDING
