@@ -67,9 +67,10 @@ class AccountSaid:
     def _note_session(self, how: str, body: Mapping[str, Any], at: int) -> None:
         if how == "started" and self.session is None and not self.ended:
             told = {name: body.get(name) for name in ("name", "selector", "method")}
-            self.session, self.proved_by = {**told, "started_at": at, "proved_at": at}, str(body.get("method"))
+            times = {"started_at": at, "proved_at": body.get("proved_at", at)}
+            self.session, self.proved_by = {**told, **times}, str(body.get("method"))
         elif how == "proved" and self.session is not None:
-            self.session["proved_at"], self.proved_by = at, str(body.get("method"))
+            self.session["proved_at"], self.proved_by = body.get("proved_at", at), str(body.get("method"))
         elif how == "ended":
             self.session, self.ended = None, True
 

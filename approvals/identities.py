@@ -19,6 +19,7 @@ from checkvalve.approvals.account_tables import identities
 from checkvalve.approvals.accountcheck import account_subject, require_account
 from checkvalve.approvals.errors import AccountError, CredentialError
 from checkvalve.approvals.people import folded, is_usable, same_person
+from checkvalve.approvals.proof_holds import of_identity, require_holding
 from checkvalve.approvals.proofs import Proof, require_fresh
 from checkvalve.approvals.reviewers import Reviewer, Reviewers, credential_digest
 from checkvalve.approvals.roles import EARLIER, Role, Scope, account_of
@@ -77,7 +78,8 @@ class Identities:
             if selector is None:
                 raise CredentialError("this account is disabled", remedy="ask an administrator")
             self._follow(connection, str(name), identity.roles)
-        return Proof(Reviewer(str(name), str(selector)), "oidc", self._clock())
+        held = of_identity(identity.issuer, identity.subject)
+        return Proof(Reviewer(str(name), str(selector)), "oidc", self._clock(), held)
 
     def link(self, reviewer: Reviewer, identity: Identity, proof: Proof) -> None:
         """Let an identity open a person's own account.
@@ -90,6 +92,7 @@ class Identities:
         require_fresh(proof, reviewer, now)
         with self._store.write() as connection:
             require_reviewer(connection, reviewer)
+            require_holding(connection, proof)
             self._insert(connection, reviewer.name, identity, by=proof.method, at=now)
 
     def add(self, identity: Identity) -> Proof:
@@ -119,7 +122,7 @@ class Identities:
             roles = EARLIER - {Role.ADMINISTRATOR} if identity.roles is None else identity.roles
             give(connection, name, roles, Scope(), person=name, by=BY, at=now)
             self._insert(connection, name, identity, by=BY, at=now)
-        return Proof(Reviewer(name, selector), "oidc", now)
+        return Proof(Reviewer(name, selector), "oidc", now, of_identity(identity.issuer, identity.subject))
 
     def of(self, name: str) -> list[Linked]:
         """Return the identities that open an account."""

@@ -29,6 +29,7 @@ from checkvalve.approvals.passkey_wire import (
     verified,
     webauthn_package,
 )
+from checkvalve.approvals.proof_holds import of_passkey, require_holding
 from checkvalve.approvals.proofs import Proof, require_fresh, require_strong
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.reviewers import Reviewer
@@ -115,6 +116,7 @@ class Passkeys:
         with self._store.write() as connection:  # 3.
             challenges.spend(connection, wanted, "passkey", reviewer.name, now)
             require_reviewer(connection, reviewer)
+            require_holding(connection, proof)
             if known := _of(connection, reviewer.name):
                 require_strong(proof)
             if len(known) >= MAX_PASSKEYS:
@@ -176,7 +178,7 @@ class Passkeys:
             mine = sa.update(passkeys).where(passkeys.c.credential == credential)
             connection.execute(mine.values(sign_count=count, used_at=now))
             _append(connection, row["name"], "used", {"credential": credential, "sign_count": count}, now)
-        return Proof(Reviewer(row["name"], row["selector"]), "passkey", now)
+        return Proof(Reviewer(row["name"], row["selector"]), "passkey", now, of_passkey(credential))
 
     def rename(self, reviewer: Reviewer, credential: str, label: str) -> None:
         """Call a passkey something else."""
@@ -197,6 +199,7 @@ class Passkeys:
         require_fresh(proof, reviewer, now)
         with self._store.write() as connection:
             self._mine(connection, reviewer, credential)
+            require_holding(connection, proof)
             require_strong(proof)
             connection.execute(sa.update(passkeys).where(passkeys.c.credential == credential).values(removed_at=now))
             _append(connection, reviewer.name, "removed", {"credential": credential, "proof": proof.method}, now)

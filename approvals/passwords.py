@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 import threading
 import unicodedata
+from dataclasses import replace
 from typing import Final
 
 import argon2
@@ -22,6 +23,7 @@ from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.errors import AccountError, CredentialError
 from checkvalve.approvals.password_rules import MAX_LENGTH, MIN_LENGTH, folded_password, problem_of
 from checkvalve.approvals.people import MAX_NAME, folded
+from checkvalve.approvals.proof_holds import of_password, require_holding
 from checkvalve.approvals.proofs import Proof, require_fresh
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.sessions import end_sessions, require_reviewer
@@ -59,8 +61,10 @@ class Passwords:
         self._hasher = hasher or argon2.PasswordHasher()
         self._dummy = ""
 
-    def change(self, reviewer: Reviewer, password: str, proof: Proof) -> None:
+    def change(self, reviewer: Reviewer, password: str, proof: Proof) -> Proof:
         """Set a person's own password. Every session of theirs ends, the one that asks too.
+
+        Returns the same proof, of the same moment, which holds as long as the new password is theirs.
 
         Raises:
             WeakPasswordError: it is too short, too long, too common, or their own name.
@@ -71,7 +75,9 @@ class Passwords:
         hashed = self.hash_for(reviewer.name, password)
         with self._store.write() as connection:
             require_reviewer(connection, reviewer)
+            require_holding(connection, proof)
             set_password(connection, reviewer.name, hashed, at=now, by=proof.method)
+        return replace(proof, bound=of_password(reviewer.name, hashed))
 
     def hash_for(self, name: str, password: str) -> str:
         """Return the hash of a password that may be one for ``name``.
@@ -112,7 +118,8 @@ class Passwords:
             raise CredentialError(_REFUSED, remedy=_REMEDY)
         with self._store.read() as connection:
             require_account(connection, row.name)  # 3.
-        return Proof(Reviewer(row.name, row.selector), "password", self._clock())
+        held = of_password(row.name, row.password_hash)
+        return Proof(Reviewer(row.name, row.selector), "password", self._clock(), held)
 
     def has(self, name: str) -> bool:
         """Say whether this person has a password."""

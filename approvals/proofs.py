@@ -20,11 +20,15 @@ METHODS: Final = ("token", "password", "passkey", "oidc", "link")
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Who proved who they are, how, and when (microseconds). Only code that checked a credential should make one."""
+    """Who proved who they are, how, and when (microseconds). Only code that checked a credential should make one.
+
+    ``bound`` names what it was made of, which is looked for again by whatever relies on it (``proof_holds``).
+    """
 
     reviewer: Reviewer
     method: str
     at: int
+    bound: str = ""
 
 
 STRONG: Final = frozenset({"passkey", "link"})

@@ -6,11 +6,13 @@ Guarantees: it takes a fresh proof; row, event and the end of the sessions commi
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit
 from checkvalve.approvals.account_tables import sessions
+from checkvalve.approvals.proof_holds import OF_ACCOUNT, require_holding
 from checkvalve.approvals.proofs import Proof, require_fresh
 from checkvalve.approvals.reviewers import Reviewer, Reviewers, credential_digest
 from checkvalve.approvals.sessions import end_sessions, require_reviewer
@@ -21,8 +23,8 @@ REISSUED = "reviewer.token"
 """The kind of the event that says that somebody has another token."""
 
 
-def reissue(board: Reviewers, reviewer: Reviewer, proof: Proof) -> tuple[str, Reviewer]:
-    """Return a new token of a person, and the person as they are known with it.
+def reissue(board: Reviewers, reviewer: Reviewer, proof: Proof) -> tuple[str, Proof]:
+    """Return a new token of a person, and the same proof, of the same moment, as the person is known with it.
 
     Raises:
         CredentialError: the proof is not fresh, or the account is no longer one.
@@ -33,13 +35,15 @@ def reissue(board: Reviewers, reviewer: Reviewer, proof: Proof) -> tuple[str, Re
     hashed = board.hasher.hash(secret)
     with board.store.write() as connection:
         require_reviewer(connection, reviewer)
+        require_holding(connection, proof)
         mine = sa.update(reviewers).where(reviewers.c.name == reviewer.name)
         connection.execute(mine.values(selector=selector, token_hash=hashed))
         body: dict[str, JSON] = {"reviewer": reviewer.name, "credential": credential_digest(selector, hashed)}
         body["proof"] = proof.method
         audit.append(connection, at=now, kind=REISSUED, body=body)
         end_sessions(connection, sessions.c.name == reviewer.name, at=now, code="credential")
-    return f"cvr_{selector}_{secret}", Reviewer(reviewer.name, selector)
+    known = Reviewer(reviewer.name, selector)
+    return f"cvr_{selector}_{secret}", replace(proof, reviewer=known, bound=OF_ACCOUNT)
 
 
 __all__ = ["REISSUED", "reissue"]

@@ -21,6 +21,7 @@ from checkvalve.approvals.account_tables import sessions
 from checkvalve.approvals.accountcheck import proved_by, session_subject
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.errors import CredentialError
+from checkvalve.approvals.proof_holds import of_session, require_holding
 from checkvalve.approvals.proofs import Proof
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.store import Store
@@ -50,8 +51,8 @@ class Session:
 
     @property
     def proof(self) -> Proof:
-        """The last time this person proved who they are here, and how they did it then."""
-        return Proof(self.reviewer, self.proved_by, self.proved)
+        """The last time this person proved who they are here, and how they did it then; it ends with the session."""
+        return Proof(self.reviewer, self.proved_by, self.proved, of_session(self.key))
 
     def seal(self, *parts: str) -> str:
         """Return a seal over ``parts`` that only this session can make and check."""
@@ -75,21 +76,26 @@ class Sessions:
     def start(self, proof: Proof, browser: str = "") -> str:
         """Sign in and return the new session's name; it is drawn here, so nobody can have known it before.
 
+        What was proved was proved when the proof was made: a session that begins anew makes it no younger.
+
         Raises:
             CredentialError: the account was disabled, or got another credential, since the proof.
         """
         name, now = secrets.token_urlsafe(_BYTES), self.micros()
+        proved = min(proof.at, now)
         key = hashed(name)
         with self._store.write() as connection:
             require_reviewer(connection, proof.reviewer)
+            require_holding(connection, proof)
             self._drop_old(connection, now)
             self._make_room(connection, proof.reviewer.name, now)
             who = {"name": proof.reviewer.name, "selector": proof.reviewer.selector, "method": proof.method}
-            times = {"started_at": now, "seen_at": now, "proved_at": now}
+            times = {"started_at": now, "seen_at": now, "proved_at": proved}
             secret = secrets.token_bytes(_BYTES)
             row = {"key": key, **who, **times, "secret": secret, "browser": browser}
             connection.execute(sa.insert(sessions).values(row))
-            audit.append(connection, at=now, kind="session.started", subject=session_subject(key), body={**who})
+            body: dict[str, JSON] = {**who, "proved_at": proved}
+            audit.append(connection, at=now, kind="session.started", subject=session_subject(key), body=body)
         return name
 
     def find(self, name: str, *, touch: bool = True) -> Session | None:
@@ -114,11 +120,13 @@ class Sessions:
         if proof.reviewer != session.reviewer:
             raise CredentialError("this is another person's credential", remedy="give your own")
         now = self.micros()
+        proved = min(proof.at, now)
         with self._store.write() as connection:
-            changed = sa.update(sessions).where(sessions.c.key == session.key).values(proved_at=now, seen_at=now)
+            require_holding(connection, proof)
+            changed = sa.update(sessions).where(sessions.c.key == session.key).values(proved_at=proved, seen_at=now)
             if connection.execute(changed).rowcount != 1:
                 raise CredentialError("the session has ended", remedy="sign in again")
-            body: dict[str, JSON] = {"name": session.reviewer.name, "method": proof.method}
+            body: dict[str, JSON] = {"name": session.reviewer.name, "method": proof.method, "proved_at": proved}
             audit.append(connection, at=now, kind="session.proved", subject=session_subject(session.key), body=body)
 
     def end(self, name: str, *, code: str = "signed_out") -> None:

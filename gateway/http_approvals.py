@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Final, TypeAlias
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
 from checkvalve.approvals import attention
@@ -98,12 +98,11 @@ async def listing(  # noqa: PLR0913  # each is a part of the query
         more = _cursor(rows[-1]) if len(rows) == limit else None
         return Listed(approvals=[Line(**line(row)) for row in rows], next=more, mark=seen)
 
-    return await until(server, look, lambda found: not since or found.mark > since, wait=wait)
+    return await until(server, caller, look, lambda found: not since or found.mark > since, wait=wait)
 
 
 @router.get("/approvals/events", responses=LOOKING, response_class=StreamingResponse)
 async def watch(
-    request: Request,
     server: Server,
     caller: Calling,
     last_event_id: Annotated[str, Header(max_length=20, description="the number of the last event that arrived")] = "",
@@ -115,16 +114,15 @@ async def watch(
         raise Problem(503, "too_many_streams", "too many event streams are open", "try again later")
     after = int(last_event_id) if last_event_id else mark(server.gateway.store)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    stream = notices(server, caller, request.app.state.tokens, after)
+    stream = notices(server, caller, after)
     return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
 
 @router.get("/approvals/{name}", responses=LOOKING)
 async def show(name: Name, server: Server, caller: Calling, response: Response, wait: Wait = 0) -> Card:
     """Show one call, with a mark for what is redacted in its arguments. With ``wait``, answer when it is no longer pending."""
-    row = await until(
-        server, lambda: own_call(server, caller, name), lambda found: found.state is not State.PENDING, wait=wait
-    )
+    asked = partial(own_call, server, caller, name)
+    row = await until(server, caller, asked, lambda found: found.state is not State.PENDING, wait=wait)
     response.headers["ETag"] = f'"{row.digest}"'
     response.headers["Cache-Control"] = "no-store"
     if caller.reviewer is not None and row.state is State.PENDING:
@@ -152,7 +150,7 @@ async def result(name: Name, server: Server, caller: Calling, response: Response
         }
         return Told(id=row.id, state=row.state.value, digest=row.digest, done=row.state not in _OPEN, message=told)
 
-    found = await until(server, look, lambda told: told.done, wait=wait)
+    found = await until(server, caller, look, lambda told: told.done, wait=wait)
     response.status_code = 200 if found.done else 202
     response.headers["Cache-Control"] = "no-store"
     return found

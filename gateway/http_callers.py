@@ -13,10 +13,10 @@ from typing import Annotated, Final, TypeAlias
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from checkvalve.approvals.errors import CredentialError
+from checkvalve.approvals.errors import ApprovalError, CredentialError
 from checkvalve.approvals.people import folded
 from checkvalve.approvals.records import Proposal
-from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.gateway.http_access import Server
 from checkvalve.gateway.http_problems import Problem
 from checkvalve.gateway.http_tokens import ApiTokens, Client
@@ -32,6 +32,20 @@ class Caller:
 
     client: Client | None = None
     reviewer: Reviewer | None = None
+    tokens: ApiTokens | None = None
+
+    def holds(self, reviewers: Reviewers) -> bool:
+        """Say whether the credential still is one: it may be taken back while a request waits."""
+        if self.client is not None:
+            return self.tokens is not None and self.tokens.holds(self.client)
+        if self.reviewer is None:
+            return False
+        try:
+            with reviewers.store.read() as connection:
+                reviewers.require(connection, self.reviewer)
+        except ApprovalError:
+            return False
+        return True
 
     def sees(self, proposal: Proposal) -> bool:
         """Say whether this call may be shown."""
@@ -65,7 +79,7 @@ def _caller(
     client = tokens.authenticate(given.credentials)
     if "read" not in client.scopes:
         raise Problem(403, "not_allowed", "this token lacks the scope read", "use a token that has it")
-    return Caller(client=client)
+    return Caller(client=client, tokens=tokens)
 
 
 Calling: TypeAlias = Annotated[Caller, Depends(_caller)]

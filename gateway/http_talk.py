@@ -105,6 +105,7 @@ def answer(  # each is a part of the request
     idempotency_key: Key = "",
 ) -> Card:
     """Answer what a reviewer asked, as whoever asked for the call; a reviewer who is not adds a reply."""
+    require_run(caller)  # before the key is taken: a token that only reads must not use up that of another one
     by = f"client:{caller.client.name}" if caller.client is not None else f"reviewer:{caller.must_decide().name}"
     row, told = _said(server, caller, name, if_match=if_match, key=idempotency_key, text=body.text, by=by)
     if told:
@@ -117,7 +118,6 @@ def answer(  # each is a part of the request
 def _answered(server: RunServer, caller: Caller, name: str, text: str) -> object:
     queue = server.gateway.queue
     if caller.client is not None:
-        require_run(caller)
         return remarks.answer(queue, name, text, means="client", name=caller.client.name)
     return remarks.reply(queue, name, caller.must_decide(), text)
 

@@ -1,8 +1,8 @@
 """Waiting over HTTP: bounded long polls, and an event stream of what happens to calls.
 
 Guarantees: a wait ends by itself before proxies cut it, holds no thread while it waits, and there is a bound on how
-many there are; a stream says ids, states and tiers and no value, goes on after ``Last-Event-ID``, and ends when the
-credential is taken back.
+many there are; a stream says ids, states and tiers and no value, and goes on after ``Last-Event-ID``; neither tells
+anything to a credential that was taken back meanwhile.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import Final, TypeVar
 
-from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.notices import Notice
 from checkvalve.approvals.outbox import Outbox
 from checkvalve.gateway.http_approval_views import told
 from checkvalve.gateway.http_callers import Caller
 from checkvalve.gateway.http_problems import Problem
 from checkvalve.gateway.http_runs import MAX_STREAMS, RunServer
-from checkvalve.gateway.http_tokens import ApiTokens
 
 MAX_WAIT: Final = 55
 """Seconds of one long poll: most clients and proxies give up at 60."""
@@ -31,11 +29,13 @@ _CHECKED: Final = 2.0  # seconds between looks whether the credential still is o
 T = TypeVar("T")
 
 
-async def until(server: RunServer, look: Callable[[], T], done: Callable[[T], bool], *, wait: float) -> T:
+async def until(
+    server: RunServer, caller: Caller, look: Callable[[], T], done: Callable[[T], bool], *, wait: float
+) -> T:
     """Return what ``look`` finds, at once when it is ``done``, else when it becomes so or the time is over.
 
     Raises:
-        Problem: too many wait already.
+        Problem: too many wait already, or the caller's credential was taken back meanwhile.
     """
     found = await asyncio.to_thread(look)
     if done(found) or wait <= 0:
@@ -48,12 +48,14 @@ async def until(server: RunServer, look: Callable[[], T], done: Callable[[T], bo
         while not done(found) and (left := end - time.monotonic()) > 0:
             await asyncio.sleep(min(_POLL, left))
             found = await asyncio.to_thread(look)
+        if not await asyncio.to_thread(caller.holds, server.gateway.queue.reviewers):
+            raise Problem(401, "not_authenticated", "the token was taken back meanwhile", "use one that is accepted")
         return found
     finally:
         server.streams -= 1
 
 
-async def notices(server: RunServer, caller: Caller, tokens: ApiTokens, after: int) -> AsyncIterator[str]:
+async def notices(server: RunServer, caller: Caller, after: int) -> AsyncIterator[str]:
     """Yield what happens to the calls that ``caller`` may see, from behind event ``after`` on."""
     outbox, quiet, checked = Outbox(server.gateway.store), 0.0, 0.0
     server.streams += 1
@@ -61,7 +63,7 @@ async def notices(server: RunServer, caller: Caller, tokens: ApiTokens, after: i
         yield "retry: 3000\n\n"
         while True:
             if checked <= 0:
-                if not await asyncio.to_thread(_holds, server, caller, tokens):
+                if not await asyncio.to_thread(caller.holds, server.gateway.queue.reviewers):
                     yield "event: ended\ndata: {}\n\n"
                     return
                 checked = _CHECKED
@@ -81,19 +83,6 @@ async def notices(server: RunServer, caller: Caller, tokens: ApiTokens, after: i
 def _may_see(caller: Caller, item: Notice) -> bool:
     """Say whether this is told: what is about no call is for reviewers."""
     return caller.reviewer is not None if item.proposal is None else caller.sees(item.proposal)
-
-
-def _holds(server: RunServer, caller: Caller, tokens: ApiTokens) -> bool:
-    if caller.client is not None:
-        return tokens.holds(caller.client)
-    reviewers = server.gateway.queue.reviewers
-    try:
-        with server.gateway.store.read() as connection:
-            if caller.reviewer is not None:
-                reviewers.require(connection, caller.reviewer)
-    except ApprovalError:
-        return False
-    return True
 
 
 __all__ = ["MAX_WAIT", "notices", "until"]

@@ -93,7 +93,7 @@ def password(request: Request, sent: Sent) -> Response:
     given, problem = chosen_password(sent.form)
     if not problem:
         try:
-            visit.desk.door.passwords.change(visit.reviewer, given, proof)
+            proof = visit.desk.door.passwords.change(visit.reviewer, given, proof)
         except WeakPasswordError as error:
             problem = error.problem
     if problem:
@@ -145,9 +145,9 @@ def remove_identity(sent: Sent) -> Response:
 def new_token(request: Request, sent: Sent) -> Response:
     """Show a new token, once; the old one and every other session end."""
     desk, proof = sent.visit.desk, fresh_proof(sent)
-    token, reviewer = reissue(desk.queue.reviewers, sent.visit.reviewer, proof)
+    token, known = reissue(desk.queue.reviewers, sent.visit.reviewer, proof)
     page = desk.page("token.html", sent.visit.words, token=token)
-    return enter(request, Proof(reviewer, proof.method, proof.at), page)
+    return enter(request, known, page)
 
 
 @router.post("/me/sessions/end")

@@ -8,6 +8,7 @@ from checkvalve.approvals import challenges
 from checkvalve.approvals.identities import Identities
 from checkvalve.approvals.invitations import Invitations
 from checkvalve.approvals.passkey_wire import Site
+from checkvalve.approvals.proof_holds import OF_ACCOUNT
 from checkvalve.approvals.proofs import Proof
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.sessions import Sessions
@@ -57,7 +58,7 @@ class Office:
 
     def proof(self, who: Reviewer | None = None, method: str = "token") -> Proof:
         """Return a fresh proof."""
-        return Proof(who or self.ann, method, self.clock())
+        return Proof(who or self.ann, method, self.clock(), OF_ACCOUNT)
 
     def add(self, name: str) -> Reviewer:
         return self.board.authenticate(self.board.add(name, by=self.ann))

@@ -218,7 +218,7 @@ def test_a_new_token_ends_the_old_one_and_every_session(office: Office) -> None:
     name = office.sessions.start(office.proof())
     token, again = reissue(office.board, office.ann, office.proof())
     assert office.sessions.find(name) is None
-    assert office.board.authenticate(token) == again
+    assert office.board.authenticate(token) == again.reviewer
     with pytest.raises(CredentialError):
         office.board.authenticate(office.token)
     assert verify(office.store).ok
