@@ -1,8 +1,8 @@
 """What a model is told when a person changed its call before it ran: which values, and what the result is of.
 
-Guarantees: the words are ours, the values those of the two records, cut and made visible, with a mark for what no person
-is shown either: a password that a reviewer typed is told to no model. The result itself stays as it was, since the
-notice stands before it in the one message that answers the call.
+Guarantees: the words are ours, the values those of the two records, cut and made visible, with a mark for what no
+person is shown either: a password that a reviewer typed is told to no model. The result itself stays as it was, since
+the notice stands before it in the one message that answers the call.
 """
 
 from __future__ import annotations
