@@ -8,7 +8,7 @@ from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from checkvalve.gateway.http_problems import Problem, problem_schema
-from checkvalve.gateway.http_runs import NAME, RunServer
+from checkvalve.gateway.http_runs import CONTEXT, RunServer
 from checkvalve.gateway.http_tokens import ApiTokens, Client
 
 _BEARER: Final = HTTPBearer(auto_error=False, description="a token of `checkvalve token add`")
@@ -44,7 +44,7 @@ def _scoped(client: Client, scope: str) -> Client:
 Server: TypeAlias = Annotated[RunServer, Depends(_server)]
 Runner: TypeAlias = Annotated[Client, Depends(_runner)]
 Looker: TypeAlias = Annotated[Client, Depends(_looker)]
-Thread: TypeAlias = Annotated[str, Path(pattern=NAME)]
+Thread: TypeAlias = Annotated[str, Path(pattern=CONTEXT)]
 Anybody: TypeAlias = Annotated[Client, Depends(_client)]
 
 __all__ = ["PROBLEMS", "Anybody", "Looker", "Runner", "Server", "Thread"]

@@ -36,6 +36,7 @@ from checkvalve.gateway.http_tokens import ApiTokens
 from checkvalve.gateway.ladder_keeper import LadderKeeper
 from checkvalve.gateway.notifier import notifier_of
 from checkvalve.gateway.run_log import OVER, RunLog
+from checkvalve.gateway.seed_keeper import SeedKeeper
 from checkvalve.gateway.teams_answers import TeamsAnswers
 from checkvalve.gateway.undo_point import UndoPoint, UndoWorker
 from checkvalve.gateway.worker import Worker
@@ -56,7 +57,11 @@ def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastA
     log = RunLog(gateway.content)
     worker = Worker(pipeline, log, gateway.queue, max_runs=gateway.settings.max_runs)
     notifier = notifier_of(gateway.settings.channels, gateway.queue, gateway.settings.review_origin)
-    ladder = LadderKeeper(gateway.queue)
+    settings = gateway.settings
+    seeding = SeedKeeper(
+        gateway.queue, gateway.manifest, gateway.policy, per_week=settings.seeded_items, profile=settings.profile
+    )
+    ladder = LadderKeeper(gateway.queue, seeding=seeding)
 
     undoer = UndoWorker(UndoPoint(Undoing(gateway.services), pipeline.tools))
 
@@ -139,10 +144,13 @@ def resume(thread: Thread, server: Server, client: Runner) -> RunView:
 
 @router.post("/runs/{thread}/messages", status_code=202, responses=PROBLEMS)
 def say(thread: Thread, body: NewMessage, server: Server, client: Runner) -> RunView:
-    """Say more. While a call waits, the settings decide whether it is kept or takes the call back."""
+    """Say more. While a call waits, the settings decide: it is kept, takes the call back, or begins a task of its own.
+
+    The answer is about the run that has the message.
+    """
     server.own(thread, client)
-    server.say(thread, client, body.text, body.message_id)
-    return server.view(server.own(thread, client))
+    context = server.say(thread, client, body.text, body.message_id)
+    return server.view(server.own(context, client))
 
 
 @router.get("/runs/{thread}/events", responses=PROBLEMS)

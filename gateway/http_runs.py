@@ -37,6 +37,8 @@ _POLL: Final = 0.5  # seconds between looks for further events
 _BEAT: Final = 15.0  # seconds of silence after which a comment shows that the connection lives
 NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 """A name of a run or a message: it stands in addresses and in file names."""
+CONTEXT: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}(~[1-9][0-9]{0,2})?$"
+"""The same, or a task that a message began beside a run that waits; nobody starts a run of such a name."""
 
 
 class _Body(BaseModel):
@@ -135,9 +137,8 @@ class RunServer:
         record = self.own(thread, client)
         if record.status != "accepted" and body.message_id is None:
             raise Problem(409, "run_exists", "this run was started", f"say more: POST /runs/{thread}/messages")
-        self.give(thread, client, mandates)
-        self.say(thread, client, body.task, body.message_id)
-        return thread
+        self.give(self._context(thread, body.message_id), client, mandates)
+        return self.say(thread, client, body.task, body.message_id)
 
     def give(self, thread: str, client: Client, mandates: Sequence[Mandate]) -> list[MandateEntry]:
         """Grant mandates for a run of this client.
@@ -151,10 +152,22 @@ class RunServer:
         except MandateError as error:
             raise Problem(422, "invalid_mandate", error.message, error.remedy) from error
 
-    def say(self, thread: str, client: Client, text: str, message_id: str | None) -> None:
-        """Keep a message, then let the run go on."""
-        self.pipeline.tell(text, thread=thread, message_id=message_id or "")
-        self.go_on(thread, client)
+    def say(self, thread: str, client: Client, text: str, message_id: str | None) -> str:
+        """Keep a message, let the run that has it go on, and return that: with ``allow-parallel`` maybe another one.
+
+        Raises:
+            Problem: too many tasks of this run wait for people.
+        """
+        self._context(thread, message_id)
+        context = self.pipeline.tell(text, thread=thread, message_id=message_id or "")
+        self.go_on(context, client)
+        return context
+
+    def _context(self, thread: str, message_id: str | None) -> str:
+        try:
+            return self.pipeline.context_for(thread, message_id or "")
+        except PipelineError as error:
+            raise Problem(409, "too_many_tasks", str(error), error.remedy) from error
 
     def go_on(self, thread: str, client: Client) -> None:
         """Note that the run is under way, and let it run."""

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,11 +43,19 @@ class Errand:
     approvals: tuple[str, ...]  # the command that decides, without its verb
     mandates: tuple[Mandate, ...] = ()  # what the person at the keyboard lets sources do
 
+    def at(self, thread: str) -> Errand:
+        """Return the same in the thread that has the message: while a call waits, it may be a task of its own."""
+        place = self.again.index("--thread") + 1 if "--thread" in self.again else len(self.again)
+        again = (*self.again[:place], thread, *self.again[place + 1 :])
+        return replace(self, thread=thread, again=again)
+
 
 def run_errand(gateway: Gateway, errand: Errand) -> int:
     """Run, show it, and return the exit code."""
     view = RunView()
     with open_pipeline(gateway, requester=errand.requester, record=errand.record) as pipeline:
+        if errand.task is not None:
+            errand = errand.at(pipeline.context_for(errand.thread))
         if not errand.as_json:
             settings = gateway.settings
             view.head(errand.thread, settings.reader, settings.actor, settings.bits_per_source)

@@ -69,8 +69,10 @@ class Settings(ReviewSettings):
     )
     actor: str = Field("", description="the model that has tools and sees references; named like the reader")
     checkpoint_url: str = Field("", description="where paused runs live; default: `runs.db` beside the database")
-    on_new_message: Literal["hold", "supersede"] = Field(
-        "hold", description="what a new message does while a call waits: hold keeps it, supersede takes the call back"
+    on_new_message: Literal["hold", "supersede", "allow-parallel"] = Field(
+        "hold",
+        description="what a new message does while a call waits: hold keeps it, supersede takes the call back, "
+        "allow-parallel begins a task of its own",
     )
     bits_per_source: float = Field(
         64.0, ge=0, le=10_000, allow_inf_nan=False, description="how much one source may decide of the actor's view"

@@ -25,7 +25,7 @@ from checkvalve.graphs.toolbox import Toolbox
 MAX_SESSIONS: Final = 256
 """Threads kept in memory; a further one is rebuilt from the store when it comes back."""
 
-OnNewMessage: TypeAlias = Literal["hold", "supersede"]
+OnNewMessage: TypeAlias = Literal["hold", "supersede", "allow-parallel"]
 
 
 @dataclass(frozen=True)

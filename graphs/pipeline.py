@@ -75,7 +75,8 @@ def build_pipeline(  # noqa: PLR0913  # one place to say everything; all of it b
         instructions: the deployer's own words, added to the actor's prompt.
         requester: on whose behalf runs act that name nobody else; this person may not approve.
         on_new_message: what a new message does while a call waits for a person: ``hold`` keeps it until the call is
-            decided, ``supersede`` takes the question back.
+            decided, ``supersede`` takes the question back, ``allow-parallel`` begins a task of its own, see
+            :mod:`task_contexts`.
         callbacks: watch the graph and the actor, as tracers do. Tools and the reader are not among what they see; one
             that is to see content is given to that model or tool itself.
 

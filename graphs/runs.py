@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, cast
-from uuid import uuid4
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableConfig
@@ -24,16 +22,14 @@ from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 
-from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.leases import Leases
 from checkvalve.approvals.mandates import Mandate
-from checkvalve.approvals.records import State
 from checkvalve.graphs.desk import Desk, OnNewMessage
 from checkvalve.graphs.edited_previews import ashow_edits, show_edits
 from checkvalve.graphs.errors import PipelineError
 from checkvalve.graphs.events import Event, from_json
 from checkvalve.graphs.gate import open_questions, questions
-from checkvalve.graphs.ingest import add_message
+from checkvalve.graphs.saying import Saying
 from checkvalve.graphs.standing import Run, RunResult, brief, errand_run, has_ended, owner_of
 from checkvalve.graphs.state import PipelineOutput, PipelineState
 from checkvalve.graphs.subagents import Errand, SubAgent
@@ -56,7 +52,7 @@ class Pipeline:
         """Run ``graph`` with the services of ``desk``."""
         self.graph = graph
         self._desk = desk
-        self._on_new_message = on_new_message
+        self._saying = Saying(desk, on_new_message)
         self._callbacks = list(callbacks)
         self._leases = Leases(desk.services.queue.store, desk.services.queue.clock)
 
@@ -78,12 +74,13 @@ class Pipeline:
 
         ``message_id`` makes a repeated start of the same message harmless. ``task`` must be the user's own words. Where
         another run is at work on this thread (:class:`LeaseHeldError`) the message is kept, and that run takes it in.
+        The result names the thread that has the message, see :meth:`tell`.
         ``mandates`` are the user's, given for this thread and requester before anything runs: see :meth:`give`.
         """
-        self.give(mandates, thread=thread, requester=requester)
-        for _ in self.stream(task, thread=thread, requester=requester, message_id=message_id):
-            pass
-        return self.look(thread)
+        context = self._saying.context_for(thread, message_id)
+        self.give(mandates, thread=context, requester=requester)
+        self._saying.keep(task, context, message_id)
+        return self.resume(context, requester=requester)
 
     def give(self, mandates: Iterable[Mandate], *, thread: str, requester: str = "", by: str = "") -> None:
         """Grant mandates that the host declares as the user's; one that was taken back stays so.
@@ -95,11 +92,23 @@ class Pipeline:
         granted = self._desk.services.queue.mandates
         granted.grant(mandates, thread=thread, requester=who, by=by or f"host:{who}")
 
-    def tell(self, task: str, *, thread: str, message_id: str = "") -> None:
-        """Do step 1 alone, for the next run to take in; ``supersede`` takes back open questions and unused permits."""
-        add_message(self._desk, thread, f"message/{message_id or uuid4()}", task)
-        if self._on_new_message == "supersede":
-            self._close(thread, State.SUPERSEDED, "user", "new_message")
+    def tell(self, task: str, *, thread: str, message_id: str = "") -> str:
+        """Do step 1 alone, for the next run to take in, and return the thread that has the message; see :mod:`saying`.
+
+        Raises:
+            PipelineError: too many tasks of this conversation wait for people; nothing was kept.
+        """
+        context = self._saying.context_for(thread, message_id)
+        self._saying.keep(task, context, message_id)
+        return context
+
+    def context_for(self, thread: str, message_id: str = "") -> str:
+        """Return the thread that a new message would go to, and keep nothing.
+
+        Raises:
+            PipelineError: as for :meth:`tell`.
+        """
+        return self._saying.context_for(thread, message_id)
 
     def resume(self, thread: str, *, requester: str = "") -> RunResult:
         """Go on where the thread stands, in any process. Where everything still waits, nothing happens."""
@@ -112,7 +121,7 @@ class Pipeline:
     ) -> Iterator[Event]:
         """Do what :meth:`start` does (:meth:`resume` without a task), and yield what happens as it happens."""
         if task is not None:
-            self.tell(task, thread=thread, message_id=message_id)
+            thread = self.tell(task, thread=thread, message_id=message_id)
         self._known(thread)
         yield from self._drive(self._run(thread, requester))
 
@@ -126,10 +135,10 @@ class Pipeline:
         mandates: Iterable[Mandate] = (),
     ) -> RunResult:
         """Do what :meth:`start` does; the checkpointer has to be one that can be awaited."""
-        await asyncio.to_thread(self.give, mandates, thread=thread, requester=requester)
-        async for _ in self.astream(task, thread=thread, requester=requester, message_id=message_id):
-            pass
-        return await self.alook(thread)
+        context = await asyncio.to_thread(self._saying.context_for, thread, message_id)
+        await asyncio.to_thread(self.give, mandates, thread=context, requester=requester)
+        await asyncio.to_thread(self._saying.keep, task, context, message_id)
+        return await self.aresume(context, requester=requester)
 
     async def aresume(self, thread: str, *, requester: str = "") -> RunResult:
         """Do what :meth:`resume` does."""
@@ -142,7 +151,7 @@ class Pipeline:
     ) -> AsyncIterator[Event]:
         """Do what :meth:`stream` does."""
         if task is not None:
-            await asyncio.to_thread(self.tell, task, thread=thread, message_id=message_id)
+            thread = await asyncio.to_thread(self.tell, task, thread=thread, message_id=message_id)
         await asyncio.to_thread(self._known, thread)
         async for event in self._adrive(self._run(thread, requester)):
             yield event
@@ -159,8 +168,11 @@ class Pipeline:
         return await asyncio.to_thread(self._result, thread, snapshot)
 
     def cancel(self, thread: str, *, by: str) -> list[str]:
-        """Take back every open question and every unused permit of a thread; resumed, the actor is told so."""
-        return self._close(thread, State.CANCELLED, by, "cancelled")
+        """Take back every open question and every unused permit of a thread; resumed, the actor is told so.
+
+        Of a conversation with several tasks, those of all of them.
+        """
+        return self._saying.cancel(thread, by)
 
     def as_tool(self, name: str) -> SubAgent:
         """Return this pipeline as a tool for another one with the same services, under the manifest's ``name``."""
@@ -188,20 +200,6 @@ class Pipeline:
 
     def _run(self, thread: str, requester: str) -> Run:
         return Run(thread, {"thread": thread, "agent": "", "requester": requester or self._desk.requester})
-
-    def _close(self, thread: str, end: Any, by: str, code: str) -> list[str]:
-        """Take back what was not used yet: open questions, and permits, whoever gave them."""
-        queue = self._desk.services.queue
-        closed = []
-        for row in queue.list([State.PENDING], thread=thread):
-            with suppress(ConflictError):  # decided in between: then it is among the permits below, or over
-                queue.close(row.id, end, by=by, code=code)
-                closed.append(row.id)
-        for row in queue.list([State.APPROVED], thread=thread):
-            with suppress(ConflictError):  # used in between: an effect that has begun cannot be taken back
-                queue.invalidate(row.id, code)
-                closed.append(row.id)
-        return closed
 
     def _config(self, name: str) -> RunnableConfig:
         limit = self._desk.limits.max_turns * _STEPS_PER_TURN

@@ -1,0 +1,78 @@
+"""Task contexts of one conversation: what the user says while a call waits may begin a task of its own.
+
+1. The conversation's thread is the first context; further ones are named after it, ``t~2``, ``t~3``, and are threads of
+their own for every decision: words, results, data that was accepted, mandates and limits of one count in no other.
+2. A new message goes to the first context where nothing waits there; else to the newest, where nothing waits there;
+else to a new one.
+
+Guarantees: a context is busy from the question until its permit is used or void, so a message never enters a task whose
+call may still run because of what was said before.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import sqlalchemy as sa
+
+from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.records import State
+from checkvalve.approvals.requests import MAX_NAME
+from checkvalve.approvals.store import Store
+from checkvalve.approvals.tables import history, proposals
+
+MAX_CONTEXTS: Final = 20
+"""Contexts of one conversation: nobody keeps more tasks in mind, and each may put its own questions."""
+MARK: Final = "~"
+"""Between a conversation's name and the number of a further context; the HTTP API takes no such name for a run."""
+_SIDE: Final = re.compile(r"(?P<root>.+)~(?P<number>[2-9]|[1-9][0-9]{1,2})", re.DOTALL)
+_BUSY: Final = (State.PENDING, State.APPROVED, State.EXECUTING)
+
+
+def root_of(name: str) -> str:
+    """Return the conversation that a context belongs to; a name without a number is one itself."""
+    found = _SIDE.fullmatch(name)
+    return found["root"] if found is not None else name
+
+
+def name_of(root: str, number: int) -> str:
+    """Return the name of a context; the first one is the conversation's own."""
+    return root if number == 1 else f"{root}{MARK}{number}"
+
+
+def contexts_of(store: Store, root: str) -> list[str]:
+    """Return the contexts that there are, oldest first; the conversation itself is always among them."""
+    with store.read() as connection:
+        return [root, *sides(connection, root)]
+
+
+def sides(connection: sa.Connection, root: str) -> list[str]:
+    """Return the further contexts of a conversation, oldest first."""
+    start = f"{root}{MARK}"
+    found: set[str] = set()
+    for column in (history.c.thread, proposals.c.thread):
+        query = sa.select(column).where(column.startswith(start, autoescape=True)).distinct()
+        found |= {str(name) for name in connection.execute(query).scalars() if root_of(str(name)) == root}
+    return sorted(found, key=lambda name: int(name.removeprefix(start)))
+
+
+def is_busy(queue: Queue, name: str) -> bool:
+    """Say whether a question of a context is open, or a permit that a person gave in it was not used up yet."""
+    rows = queue.list(_BUSY, thread=name)
+    return any(row.verdict_name == "review" and row.mode == "enforce" for row in rows)
+
+
+def for_message(queue: Queue, root: str) -> str | None:
+    """Return the context that a new message goes to; None where every one of too many is busy."""
+    if not is_busy(queue, root):
+        return root
+    known = contexts_of(queue.store, root)
+    if len(known) > 1 and not is_busy(queue, known[-1]):
+        return known[-1]
+    number = 2 if len(known) == 1 else int(known[-1].rpartition(MARK)[2]) + 1
+    name = name_of(root, number)
+    return name if number <= MAX_CONTEXTS and len(name) <= MAX_NAME else None
+
+
+__all__ = ["MARK", "MAX_CONTEXTS", "contexts_of", "for_message", "is_busy", "name_of", "root_of", "sides"]
