@@ -50,6 +50,7 @@ proposals = sa.Table(
     sa.Index("ix_proposals_decide_by", "state", "decide_by"),
     sa.Index("ix_proposals_tool", "tool", "created_at"),
     sa.Index("ix_proposals_open", "thread", "state", "digest"),
+    sa.Index("ix_proposals_updated", "updated_at"),
 )
 
 grants = sa.Table(
