@@ -97,9 +97,11 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, P
 
     pytest_socket.enable_socket()
     server = HTTPServer(("127.0.0.1", 0), Answers)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
     yield f"http://127.0.0.1:{server.server_address[1]}", folder
     server.shutdown()
+    thread.join()
     server.server_close()
     pytest_socket.disable_socket(allow_unix_socket=True)
 

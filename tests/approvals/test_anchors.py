@@ -19,13 +19,14 @@ from checkvalve.approvals.logplace import kept_in
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.verify import verify
 from tests.approvals.sealed import ORIGIN, QUICK_KEY, Desk, write
+from tests.waiting import LONG
 
 
 @pytest.mark.claim("C5")
 def test_a_line_of_syslog_is_an_anchor(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as short, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as log:
         log.bind(f"{short}/log")
-        log.settimeout(10)
+        log.settimeout(LONG)
         with Store.open(f"sqlite:///{tmp_path}/a.db") as store:
             desk = Desk(store, tmp_path, more=[parse_anchor(f"syslog:{short}/log")])
             write(store, 4)

@@ -14,6 +14,7 @@ import pytest
 from checkvalve.approvals.records import State
 from checkvalve.approvals.store import Store
 from tests.approvals.made import Desk, HandClock
+from tests.waiting import LONG
 
 PROGRAM = """
 import sys
@@ -34,7 +35,7 @@ def press(url: str, now: int, *args: str, keys: list[tuple[bytes, bytes]]) -> tu
         command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, close_fds=True
     )
     os.close(theirs)
-    shown, left, until = b"", list(keys), time.monotonic() + 30
+    shown, left, until = b"", list(keys), time.monotonic() + LONG
     while time.monotonic() < until and process.poll() is None:
         if select.select([ours], [], [], 0.2)[0]:
             try:
@@ -44,7 +45,7 @@ def press(url: str, now: int, *args: str, keys: list[tuple[bytes, bytes]]) -> tu
         elif left and left[0][0] in shown:  # quiet for a moment: it is waiting for us, not setting up its prompt
             os.write(ours, left.pop(0)[1])
     try:
-        code = process.wait(timeout=5)
+        code = process.wait(timeout=LONG)
     finally:
         process.kill()
         process.wait()

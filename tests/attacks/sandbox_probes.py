@@ -289,7 +289,8 @@ def one_large_file(mib: str) -> bool:
 def leave_daemon(path: str) -> bool:
     """Leave a process behind that nobody waits for, in a session of its own, deaf to polite signals."""
     if os.fork():
-        time.sleep(0.5)
+        while not os.path.exists(path):  # it has begun: this ends with the sandbox's time at the latest
+            time.sleep(0.02)
         return True
     os.setsid()
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

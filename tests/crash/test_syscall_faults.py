@@ -35,6 +35,7 @@ from tests.approvals.made import people
 from tests.approvals.sealed import QUICK_KEY
 from tests.crash.nursery import Nursery
 from tests.crash.witness import Witness
+from tests.waiting import LONG
 
 PROGRAM = Path(__file__).with_name("faulty.py")
 CALLS = (
@@ -53,7 +54,6 @@ CALLS = (
 """Calls that touch files; what Python itself opens and reads on the way is among them."""
 FEW = 60  # calls of one kind: up to here each of them fails in both ways, beyond it in one of them
 ERRORS = ("EIO", "ENOSPC")
-WAIT = 20.0  # seconds for a tracer to attach
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ class Bench:
             pid = self.nursery.start(job)
             guest, _ = door.accept()
             tracer = subprocess.Popen(["strace", "-p", str(pid), *trace], stderr=subprocess.PIPE, text=True)
-            until = time.monotonic() + WAIT
+            until = time.monotonic() + LONG
             while not re.search(r"TracerPid:\t[1-9]", Path(f"/proc/{pid}/status").read_text()):
                 if tracer.poll() is not None or time.monotonic() > until:
                     assert tracer.stderr is not None

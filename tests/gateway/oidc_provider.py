@@ -135,5 +135,5 @@ def issuing() -> Iterator[Issuer]:
         yield issuer
     finally:
         server.shutdown()
-        thread.join(10)
+        thread.join()
         server.server_close()

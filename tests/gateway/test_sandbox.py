@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import struct
@@ -164,11 +165,12 @@ def test_no_open_file_is_left_behind_when_nothing_can_be_started(
     folder = program("exit 0")
     (folder / "work").mkdir()
     (folder / "bwrap").write_text("#!/no/such/interpreter\n")
-    before = len(list(Path("/proc/self/fd").iterdir()))
+    gc.collect()  # what an earlier test has left open is closed when it is collected
+    before = set(Path("/proc/self/fd").iterdir())
     for _ in range(3):
         with pytest.raises(SandboxError):
             Bubblewrap().run(["true"], folder / "work")
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert len(set(Path("/proc/self/fd").iterdir()) - before) <= 1, "the listing itself is one"
 
 
 @pytest.mark.parametrize("name", ["/", "/proc", "/etc", "/run", "/root", "/home", "/var", "/sys"])
