@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-import structlog
 import typer
 from typer.testing import CliRunner
 
@@ -31,12 +29,7 @@ from checkvalve.gateway.log_keeper import LogKeeper, keeper_of, log_place
 from checkvalve.gateway.settings import Settings
 from tests.approvals.made import Desk, HandClock, fill
 from tests.approvals.sealed import ORIGIN, write
-
-
-@pytest.fixture(autouse=True)
-def own_output() -> None:
-    """Let threads log to what is open now, whatever an earlier test had configured."""
-    structlog.reset_defaults()
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -48,13 +41,6 @@ def store(tmp_path: Path) -> Any:
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings(database_url=f"sqlite:///{tmp_path}/checkvalve.db", audit_anchors=f"file:{tmp_path}/anchor")
-
-
-def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 @pytest.mark.claim("C5")
