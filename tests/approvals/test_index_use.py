@@ -1,6 +1,8 @@
-"""What is read at every visit and for every call is read within indexes: it costs what it is about, not all there is."""
+"""What is read at every visit and for every call is read within indexes: it costs what is there, not all there was."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -9,15 +11,15 @@ from checkvalve.approvals.store import Store
 from checkvalve.approvals.subjectrows import read
 
 
-def plan(store: Store, statement: str, parameters: object) -> list[str]:
+def plan(store: Store, statement: str, parameters: tuple[Any, ...]) -> list[str]:
     with store.read() as connection:
         cursor = connection.connection.cursor()
         cursor.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
         return [str(row[-1]) for row in cursor.fetchall()]
 
 
-def statements(store: Store, step: str) -> list[tuple[str, object]]:
-    found = list[tuple[str, object]]()
+def statements(store: Store, step: str) -> list[tuple[str, Any]]:
+    found = list[tuple[str, Any]]()
 
     def note(*call: object) -> None:
         found.append((str(call[2]), call[3]))
