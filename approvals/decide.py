@@ -33,7 +33,7 @@ from checkvalve.approvals.mandated import bind, uses_of
 from checkvalve.approvals.manifest import manifest_digest, tool_digest
 from checkvalve.approvals.policy import PolicyAnswer
 from checkvalve.approvals.reasons import remedy_for
-from checkvalve.approvals.repeats import effect_key
+from checkvalve.approvals.repeats import is_repeated
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.standing_cover import AskedCall, answering
 from checkvalve.approvals.toolspec import ToolSpec
@@ -70,7 +70,7 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
         calls_so_far=context.calls_so_far,
         protected=(*context.protected, *context.manifest.protected),
         profile=context.profile,
-        repeated=effect_key(request, spec) in context.done,
+        repeated=is_repeated(request, spec, context.done),
         put_in=_put_in(request, context) if context.isolated else None,
         written=context.written,
     )

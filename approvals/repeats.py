@@ -1,10 +1,13 @@
 """One request of the user is for one effect: what counts as doing it again.
 
 Guarantees: pure; paying the same recipient again counts whatever the sum and the note, every other effect counts when
-its call is the same to the last byte.
+its call is the same to the last byte. Of an effect whose content was erased nobody can tell any more what it was, so
+every further effect of its tool in that task counts as the same.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.fieldspec import Effect, Role
@@ -21,6 +24,16 @@ def effect_key(request: ActionRequest, spec: ToolSpec) -> str:
     targets: dict[str, JSON] = {name: _form(name, value, spec) for name, value in request.args.items()}
     kept = {name: value for name, value in targets.items() if _is_target(name, spec)}
     return digest({"tool": request.tool, "server": request.server, "targets": kept})
+
+
+def erased_key(tool: str, server: str) -> str:
+    """Return what stands for an effect of a tool whose content was erased."""
+    return digest({"erased": True, "tool": tool, "server": server})
+
+
+def is_repeated(request: ActionRequest, spec: ToolSpec, done: Collection[str]) -> bool:
+    """Say whether a call does again what was done; ``done`` are the keys of a task's effects."""
+    return effect_key(request, spec) in done or erased_key(request.tool, request.server) in done
 
 
 def _is_target(name: str, spec: ToolSpec) -> bool:

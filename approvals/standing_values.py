@@ -30,6 +30,7 @@ MAX_DIGITS: Final = 18
 _NEVER: Final = frozenset({Role.COMMAND.value, Role.CREDENTIAL.value})
 _NUMBER: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?")
 _SLASHES: Final = re.compile(r"/(?:\.?/)+")
+_OTHERWISE: Final = re.compile(r"//(?!/)|[^/]*:/|\./(?:\.?/)*(?:[^A-Za-z0-9_./]|[^/]*:)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +202,12 @@ def plain_number(value: JSON) -> Decimal | None:
 
 
 def _path(text: str) -> str | None:
-    """Return a path without doubled and closing slashes; letter case counts, and one that leads up is none."""
-    if not text or ".." in text.split("/"):
+    """Return a path without doubled and closing slashes; letter case counts.
+
+    None where another spelling may be another file: one that leads up, two slashes at the start or a scheme (a host may
+    follow), and ``./`` before a first step that programs read as something else (a home, an option, a variable).
+    """
+    if not text or ".." in text.split("/") or _OTHERWISE.match(text):
         return None
     form = _SLASHES.sub("/", text).removeprefix("./")
     return form.rstrip("/") or ("/" if form.startswith("/") else None)

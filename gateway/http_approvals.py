@@ -120,7 +120,7 @@ async def watch(
 
 @router.get("/approvals/{name}", responses=LOOKING)
 async def show(name: Name, server: Server, caller: Calling, response: Response, wait: Wait = 0) -> Card:
-    """Show one call, with a mark for what is redacted in its arguments. With ``wait``, answer when it is no longer pending."""
+    """Show one call, with a mark for what is redacted in it. With ``wait``, answer when it is no longer pending."""
     asked = partial(own_call, server, caller, name)
     row = await until(server, caller, asked, lambda found: found.state is not State.PENDING, wait=wait)
     response.headers["ETag"] = f'"{row.digest}"'

@@ -7,13 +7,14 @@ permit lapses, and is named in the log once.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from checkvalve.approvals.content import SqlContentStore
 from checkvalve.approvals.errors import NotAdoptedError
 from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.reviewers import Reviewer
@@ -32,10 +33,14 @@ EVERY: Final = 2.0
 
 @dataclass(frozen=True)
 class UndoPoint:
-    """One place. Without ``tools`` nobody looks at the present state, and nothing runs here."""
+    """One place. Without ``tools`` nobody looks at the present state, and nothing runs here.
+
+    ``servers`` says of which server a tool is, where the manifest leaves that open.
+    """
 
     undoing: Undoing
     tools: Sequence[Any] = ()
+    servers: Mapping[str, str] = field(default_factory=dict)
 
     def standing(self, name: str) -> Standing:
         """Return how the undoing of a call stands."""
@@ -47,7 +52,11 @@ class UndoPoint:
 
     def ask(self, name: str, reviewer: Reviewer) -> Proposal:
         """Ask for the undoing of a call, as a person with a credential; see :meth:`Undoing.ask_as`."""
-        return self.undoing.ask_as(name, reviewer, self.tools)
+        return self.undoing.ask_as(name, reviewer, self.tools, self.servers)
+
+    def run(self, name: str) -> Outcome:
+        """Run an approved undoing with the tools that are here; see :meth:`Undoing.run`."""
+        return self.undoing.run(name, self.tools, self.servers)
 
 
 def review_point(settings: Settings, queue: Queue) -> UndoPoint | None:
@@ -104,7 +113,7 @@ class UndoWorker:
         """Run everything that was approved by now."""
         for undo in self._point.undoing.due():
             try:
-                outcome = self._point.undoing.run(undo.id, self._point.tools)
+                outcome = self._point.run(undo.id)
             except Exception as error:  # noqa: BLE001  # one that cannot run must not hold up the others
                 self._complain(undo, error)
             else:

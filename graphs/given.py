@@ -14,12 +14,13 @@ from typing import Final
 from checkvalve.approvals import flood
 from checkvalve.approvals.decision import ANSWER, Decision
 from checkvalve.approvals.edits import current
+from checkvalve.approvals.erased_words import GONE
 from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.reads import Read, Reads
 from checkvalve.approvals.records import USED, Proposal, State
-from checkvalve.approvals.repeats import effect_key
+from checkvalve.approvals.repeats import effect_key, erased_key
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.snapshot import Earlier, Snapshot
 from checkvalve.approvals.standing_entry import StandingEntry
@@ -103,10 +104,10 @@ def standing_of(queue: Queue, tool: str, stands: Snapshot, own: Earlier | None) 
     return queue.standing_rules.in_force(tool, without=own.id, only_used=own.verdict_name == "allow")
 
 
-def held_back(decision: Decision, spec: ToolSpec | None) -> Decision:
-    """Return the decision in a task that is paused: a refusal, unless the call only reads inside, or answers."""
+def held_back(decision: Decision, spec: ToolSpec | None, held: Deny = flood.PAUSED) -> Decision:
+    """Return the decision in a task that is paused: ``held``, unless the call only reads inside, or answers."""
     harmless = spec is None or (spec.effect is Effect.READ and not spec.leaves_domain)
-    return decision if harmless or isinstance(decision.verdict, Deny) else refused(decision, flood.PAUSED)
+    return decision if harmless or isinstance(decision.verdict, Deny) else refused(decision, held)
 
 
 def refused(decision: Decision, verdict: Deny) -> Decision:
@@ -130,6 +131,9 @@ def effects(rows: Iterable[Earlier], manifest: Manifest, known: Effects) -> Iter
         if spec is None or row.state not in USED:
             continue
         row.check()
+        if row.call_id == GONE:
+            yield erased_key(row.tool, row.server)
+            continue
         call = row.tool, row.server, row.digest
         if call not in known:
             request = ActionRequest.build(row.tool, row.args(), server=row.server)

@@ -175,7 +175,7 @@ class GuardSession:
         if refuse is not None:
             return given.refused(decision, refuse)
         spec = self._services.manifest.find_called(call.tool, call.server, request.args)
-        return given.held_back(decision, spec) if stands.flood.paused else decision
+        return given.held_back(decision, spec, stands.flood.verdict) if stands.flood.paused else decision
 
     def _record(self, request: ActionRequest, decision: Decision, call: Call) -> Proposal:
         spec = self._services.manifest.find(call.tool, call.server)

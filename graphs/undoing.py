@@ -37,6 +37,7 @@ from checkvalve.approvals.verdicts import Allow, Deny, Review, Verdict
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs import given
+from checkvalve.graphs.bound_tools import Bound, bound
 from checkvalve.graphs.calls import Call
 from checkvalve.graphs.detached import detached, keyed
 from checkvalve.graphs.errors import PipelineError
@@ -69,8 +70,12 @@ class Undoing:
         spec = self._services.manifest.find(proposal.tool, proposal.server)
         return spec is not None and spec.undo_with is not None
 
-    def ask(self, name: str, requester: str, tools: Iterable[Any] = ()) -> Proposal:
+    def ask(
+        self, name: str, requester: str, tools: Iterable[Any] = (), servers: Mapping[str, str] | None = None
+    ) -> Proposal:
         """Do steps 1 to 4, and return the new call; it waits for a person, unless it was denied.
+
+        ``servers`` says of which server a tool of ``tools`` is (:mod:`bound_tools`).
 
         Raises:
             NotFoundError: there is no such call.
@@ -86,7 +91,7 @@ class Undoing:
         session = self._session(found.row, requester, found.row.asks + 1)
         name = f"undo-{secrets.token_hex(8)}"
         self._take_in(session, found.proposal, found.call)  # 3.
-        self._read(session, found.call, _by_name(tools), beside(name, LOOK))  # 2.
+        self._read(session, found.call, self._bound(tools, servers), beside(name, LOOK))  # 2.
         call = Call(found.call.tool, found.call.args, name, found.call.server, schema_digest=self._pinned(found.call))
         try:
             request = session.request(call)
@@ -103,7 +108,9 @@ class Undoing:
         spec = self._services.manifest.find(call.tool, call.server)
         return self._queue.propose(request, decision, idempotency=given.idempotency(spec, call), beside=link)
 
-    def ask_as(self, name: str, reviewer: Reviewer, tools: Iterable[Any] = ()) -> Proposal:
+    def ask_as(
+        self, name: str, reviewer: Reviewer, tools: Iterable[Any] = (), servers: Mapping[str, str] | None = None
+    ) -> Proposal:
         """Do what :meth:`ask` does, for a person with a credential: whoever may answer questions may ask this one.
 
         Raises:
@@ -112,7 +119,7 @@ class Undoing:
         with self._queue.store.read() as connection:
             self._queue.reviewers.require(connection, reviewer)
             require_role(connection, reviewer, Role.RESPONDER, Role.APPROVER)
-        return self.ask(name, reviewer.name, tools)
+        return self.ask(name, reviewer.name, tools, servers)
 
     def due(self) -> list[Proposal]:
         """Return the undoings that were approved and not run yet, oldest first."""
@@ -121,26 +128,31 @@ class Undoing:
         found = [self._queue.get(name) for name in names]  # whose time is over is not approved any more
         return [row for row in found if row.state is State.APPROVED and self._standings.undone(row) is not None]
 
-    def run(self, name: str, tools: Iterable[Any]) -> Outcome:
+    def run(self, name: str, tools: Iterable[Any], servers: Mapping[str, str] | None = None) -> Outcome:
         """Do steps 5 to 7 for an approved undoing; one that is not approved is returned as it stands.
+
+        ``servers`` as for :meth:`ask`.
 
         Raises:
             NotFoundError: it undoes nothing.
             PipelineError: its tool is not among ``tools``; nothing was done.
             OutcomeUnknownError: it ran, and the store did not take its end.
         """
-        undo, known = self._queue.get(name), _by_name(tools)
+        undo, known = self._queue.get(name), self._bound(tools, servers)
         found = self._standings.undone(undo)
         if found is None:
             raise NotFoundError("this call undoes nothing", remedy="list what can be undone: checkvalve undo list")
         if undo.state is not State.APPROVED:
             return self._services.executor.look(name)
-        if undo.tool not in known:
-            raise PipelineError(f"the tool {undo.tool!r} is not here", "name the module that has it: --tools MODULE")
-        session, tool = self._session(found, undo.requester, found.asks), known[undo.tool]
+        if (undo.server, undo.tool) not in known:
+            whose = f" of the server {undo.server!r}" if undo.server else ""
+            raise PipelineError(
+                f"the tool {undo.tool!r}{whose} is not here", "name the module that has it: --tools MODULE"
+            )
+        session, tool = self._session(found, undo.requester, found.asks), known[undo.server, undo.tool]
         args = undo.args()
         call = look_call(self._services, (undo.tool, undo.server, args), tool, name=undo.call_id)
-        keeping = Keeping.of(self._services, session, call, known.get)
+        keeping = Keeping.of(self._services, session, call, lambda other: known.get((undo.server, other)))
         spec = self._services.manifest.find(undo.tool, undo.server)
 
         def effect(args: dict[str, JSON], key: str) -> JSON:
@@ -160,7 +172,7 @@ class Undoing:
             keeping.after(outcome)
         return outcome
 
-    def _still(self, undo: Proposal, session: GuardSession, call: Call, tools: Mapping[str, Any]) -> Verdict:
+    def _still(self, undo: Proposal, session: GuardSession, call: Call, tools: Bound) -> Verdict:
         """Return the verdict right before the effect: steps 5 and 6."""
         found = self.standing(undo.id)
         late = found.row is None or (found.row.expires_at is not None and self._queue.clock() >= found.row.expires_at)
@@ -178,11 +190,14 @@ class Undoing:
                 return _CHANGED
         return _asked(session.decision(call)).verdict
 
-    def _read(self, session: GuardSession, call: UndoCall, tools: Mapping[str, Any], name: str) -> Look:
+    def _bound(self, tools: Iterable[Any], servers: Mapping[str, str] | None) -> Bound:
+        return bound(tools, self._services.manifest, servers)
+
+    def _read(self, session: GuardSession, call: UndoCall, tools: Bound, name: str) -> Look:
         """Read the present state through the gate, where there is one to read and its tool is here."""
-        if call.look is None or call.look[0] not in tools:
+        if call.look is None or (call.server, call.look[0]) not in tools:
             return Look(why="before_tool_missing")
-        tool = tools[call.look[0]]
+        tool = tools[call.server, call.look[0]]
         looking = look_call(self._services, (call.look[0], call.server, call.look[1]), tool, name=name)
         return Reading(self._services, session).read(looking, tool)
 
@@ -218,10 +233,6 @@ def _asked(decision: Decision) -> Decision:
     return replace(
         decision, verdict=Review(RULE, RULE, remedy_for(RULE)), rules=rules, endorsable=(), uses=(), mandate=None
     )
-
-
-def _by_name(tools: Iterable[Any]) -> dict[str, Any]:
-    return {tool.name: tool for tool in tools}
 
 
 def _put(value: JSON, steps: list[str], item: JSON) -> JSON:
