@@ -181,7 +181,9 @@ class TestCall:
 
 class TestBytes:
     def test_the_pieces_are_the_stored_bytes(self, desk: Desk) -> None:
-        row = call(desk, to="\u00e4\"\\\n\u27e8", password=PASSWORD, login={"pin": 7731}, body=f"x {KEY} y", list=[1, "a"])
+        row = call(
+            desk, to='\u00e4"\\\n\u27e8', password=PASSWORD, login={"pin": 7731}, body=f"x {KEY} y", list=[1, "a"]
+        )
         found = pieces(row)
         assert b"".join(piece.data for piece in found) == row.exact.canonical
         hidden = [piece.data.decode() for piece in found if piece.mark]
@@ -202,8 +204,12 @@ class TestBytes:
 class TestEdits:
     def test_what_nobody_touched_comes_back_to_the_last_byte(self, desk: Desk) -> None:
         args: dict[str, JSON] = {
-            "to": f"\u27e8{KEY}\u27e9", "password": PASSWORD, "login": {"pin": 7731}, "memo": "m", "body": "Hi \u27e8x\u27e9",
-        }  # fmt: skip
+            "to": f"\u27e8{KEY}\u27e9",
+            "password": PASSWORD,
+            "login": {"pin": 7731},
+            "memo": "m",
+            "body": "Hi \u27e8x\u27e9",
+        }
         row = call(desk, **args)
         assert meant(row, row.args()) == args
         assert meant(row, args) == args

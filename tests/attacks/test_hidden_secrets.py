@@ -56,7 +56,7 @@ def test_19_no_page_that_a_link_leads_to_shows_one(review: Review) -> None:
     first, second = ask(review), ask(review, number="c2", note=f"Again with {PASSWORD}")
     ask(review, number="c3", note=f"This is refused: {VALUE} and {KEY}")
     review.answer(first)
-    listed = {path: text for path, text in pages(review, "/review")}
+    listed = dict(pages(review, "/review"))
     for path, text in listed.items():
         holds_none(text)
         assert f"pin is {PIN}" not in text, path
@@ -80,9 +80,7 @@ def test_19_no_message_holds_one_whatever_its_channel_may_tell(review: Review) -
     notice = notice_of(event, row)
     assert notice is not None
     every = ["low", "medium", "high", "critical"]
-    hook = Webhook.model_validate(
-        {"name": "h", "url": "https://h.example/", "secret_file": Path("s"), "values": every}
-    )
+    hook = Webhook.model_validate({"name": "h", "url": "https://h.example/", "secret_file": Path("s"), "values": every})
     chat = Slack.model_validate({"name": "c", "url_file": Path("u"), "values": every})
     mail = Mail.model_validate(
         {"name": "m", "host": "h", "to": ["ops@corp.example"], "from": "gate@corp.example", "values": every}

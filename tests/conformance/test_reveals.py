@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
 from checkvalve.approvals import audit, searching
 from checkvalve.approvals.audit import Event, read_events
-from checkvalve.approvals.decision import ArgumentReport
+from checkvalve.approvals.decision import ArgumentReport, Decision
+from checkvalve.approvals.edits import edit
 from checkvalve.approvals.errors import NotFoundError, RoleNeededError, StoreCorruptError
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
@@ -21,6 +23,9 @@ from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.veiled import MARK
 from checkvalve.approvals.verify import verify
 from checkvalve.filters.secrets.registered import Registered
+from checkvalve.filters.strictjson import JSON
+from checkvalve.gateway.http_interrupts import interrupt_of
+from checkvalve.gateway.shown_edits import exact
 from tests.approvals.made import REVIEW, Desk, decided, people
 
 PASSWORD = "grey-Otter-42"
@@ -161,3 +166,25 @@ def test_search_goes_by_what_is_shown_over_many_pages(desk: Desk) -> None:
     assert searching.history(desk.queue, words="grey-Ot") == []
     assert len(searching.history(desk.queue, words="SEEN")) == 3
     assert len(searching.history(desk.queue)) == 3
+
+
+def test_an_edit_keeps_a_secret_that_its_editor_was_not_shown(desk: Desk) -> None:
+    row, ben = ask(desk), person(desk, "ben", Role.APPROVER, Role.RESPONDER)
+    shown = desk.queue.veiling.seen(row).args()
+    seen_by: list[dict[str, JSON]] = []
+
+    def decide(_: Proposal, args: Mapping[str, JSON]) -> Decision:
+        seen_by.append(dict(args))
+        return decided(REVIEW)
+
+    made = edit(desk.queue, row.id, ben, row.digest, {**shown, "note": "Goodbye"}, decide)
+    assert made.args() == {**row.args(), "note": "Goodbye"} == seen_by[0]  # decided on is what will run
+    assert events(desk, made) == events(desk, row) == []
+    foreign = exact(desk.queue.veiling.seen(made).args(), {**interrupted(desk, made), "note": "Hello again"})
+    again = edit(desk.queue, made.id, ben, made.digest, foreign, decide)
+    assert again.args() == {**row.args(), "note": "Hello again"}
+
+
+def interrupted(desk: Desk, row: Proposal) -> dict[str, JSON]:
+    """Return the arguments as a foreign interface is shown them."""
+    return interrupt_of(desk.queue.veiling.seen(row)).value.action_requests[0].args
