@@ -16,9 +16,10 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from checkvalve.approvals.doubts import is_doubted
 from checkvalve.approvals.errors import NotAdoptedError
 from checkvalve.approvals.review_tables import rule_changes
-from checkvalve.approvals.ruleset_store import ADOPTED, RuleChange, read_changes
+from checkvalve.approvals.ruleset_store import ADOPTED, RuleChange, read_changes, subject_of
 from checkvalve.approvals.rulesets import NAMES, RuleText
 
 _row = rule_changes.c
@@ -36,10 +37,11 @@ _REMEDY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What was read: a mark by which to notice a change, and every set that was ever adopted."""
+    """What was read: a mark to notice a change by, every set that was ever adopted, and whether that is in doubt."""
 
     mark: Sequence[Any]
     sets: Sequence[RuleChange]
+    doubted: bool
 
 
 class Adopted:
@@ -67,23 +69,31 @@ class Adopted:
             return
         sets = self._sets(connection, at)
         if not sets:
-            if self.required:
-                raise NotAdoptedError(
-                    "the settings want rules that people have adopted, and nothing was adopted yet",
-                    remedy="an administrator adopts the present files: checkvalve rules propose",
-                )
+            self._require_none()
             return
         counting = [found for item in sets if (found := replace(item, at=at)).counts]
         if any(self._loaded.keys() <= set(item.parts.items()) for item in counting):
             return
         raise self._differs(next((item for item in sets if item.is_current), sets[-1]))
 
+    def _require_none(self) -> None:
+        """Refuse files that nobody adopted where somebody wants that, or where rules had been adopted before."""
+        remedy = "adopt the present files: checkvalve rules propose"
+        if self._known is not None and self._known.doubted:
+            raise NotAdoptedError(
+                "which rules were adopted is in doubt since the log that says so was closed", remedy=remedy
+            )
+        if self.required:
+            raise NotAdoptedError(
+                "the settings want rules that people have adopted, and nothing was adopted yet", remedy=remedy
+            )
+
     def _sets(self, connection: sa.Connection, at: int) -> Sequence[RuleChange]:
         mark = connection.execute(_MARK, {"tenant": self._tenant}).all()
         known = self._known
         if known is None or known.mark != mark:
             found = [item for item in read_changes(connection, self._tenant, at) if item.stored == ADOPTED]
-            known = self._known = _Known(mark, found)
+            known = self._known = _Known(mark, found, is_doubted(connection, subject_of(self._tenant)))
         return known.sets
 
     def _differs(self, current: RuleChange) -> NotAdoptedError:

@@ -25,11 +25,11 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.canonical import digest_bytes
 from checkvalve.approvals.clock import Clock, micros, rfc3339
 from checkvalve.approvals.errors import ConflictError, DigestError, NotAllowedError, NotFoundError
-from checkvalve.approvals.people import same_person
 from checkvalve.approvals.review_tables import rule_changes
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
-from checkvalve.approvals.roles import Role, account_of, require_role
+from checkvalve.approvals.roles import Role, require_role
 from checkvalve.approvals.rule_draft import RuleDraft, check_draft, words_kept
+from checkvalve.approvals.rule_people import FIRST, is_other, may_begin, why_alone
 from checkvalve.approvals.ruleset_store import (
     ADOPTED,
     WAITING,
@@ -41,8 +41,7 @@ from checkvalve.approvals.ruleset_store import (
     stored_json,
     subject_of,
 )
-from checkvalve.approvals.rulesets import set_digest, setting_in
-from checkvalve.approvals.standing_store import persons_of
+from checkvalve.approvals.rulesets import set_digest
 from checkvalve.approvals.store import Store
 from checkvalve.filters.strictjson import JSON
 
@@ -107,10 +106,10 @@ class RuleChanges:
     def waits_for_others(self, change: RuleChange, reviewer: Reviewer) -> bool:
         """Say whether a change waits for somebody else than this person, who proposed it."""
         with self._store.read() as connection:
-            if self._is_other(connection, change, reviewer):
+            if is_other(connection, change.proposed_by, reviewer):
                 return False
             try:
-                self._alone(connection, current_of(self._all(connection)))
+                why_alone(connection, current_of(self._all(connection)), self.tenant, reviewer)
             except NotAllowedError:
                 return True
         return False
@@ -162,8 +161,9 @@ class RuleChanges:
                 "version": 1,
             }
             self._log(connection, "rules.proposed", body, now)
-            if current_of(known) is None and account.has(Role.ADMINISTRATOR):
-                self._adopt(connection, self._load(connection, name), None, reviewer.name, now, alone="first")
+            first = current_of(known) is None and account.has(Role.ADMINISTRATOR)
+            if first and may_begin(connection, self.tenant, reviewer):
+                self._adopt(connection, self._load(connection, name), None, reviewer.name, now, alone=FIRST)
             return self._load(connection, name)
 
     def confirm(self, name: str, reviewer: Reviewer, digest: str) -> RuleChange:
@@ -191,7 +191,8 @@ class RuleChanges:
                     "other rules are in force than those that this change was compared with",
                     remedy="nothing was changed; propose it again, so that people see what it changes now",
                 )
-            alone = "" if self._is_other(connection, found, reviewer) else self._alone(connection, current)
+            other = is_other(connection, found.proposed_by, reviewer)
+            alone = "" if other else why_alone(connection, current, self.tenant, reviewer)
             self._adopt(connection, found, current, reviewer.name, now, alone=alone)
             return self._load(connection, name)
 
@@ -205,7 +206,7 @@ class RuleChanges:
         with self._store.write() as connection:
             self._reviewers.require(connection, reviewer)
             found = self._load(connection, name)
-            own = not self._is_other(connection, found, reviewer)
+            own = not is_other(connection, found.proposed_by, reviewer)
             if not own:
                 require_role(connection, reviewer, Role.ADMINISTRATOR)
             if found.stored != WAITING:
@@ -230,28 +231,6 @@ class RuleChanges:
             )
         if len(waiting) >= MOST:
             raise ConflictError(f"{MOST} changes wait already", remedy="confirm or refuse some of them first")
-
-    def _is_other(self, connection: sa.Connection, found: RuleChange, reviewer: Reviewer) -> bool:
-        """Say whether this is another person than the author, whatever accounts the two have."""
-        account_of(connection, found.proposed_by)  # whose account that is, is what the log says
-        account_of(connection, reviewer.name)
-        people = persons_of(connection, {found.proposed_by})[found.proposed_by]
-        mine = persons_of(connection, {reviewer.name})[reviewer.name]
-        return not any(same_person(one, other) for one in people for other in mine)
-
-    def _alone(self, connection: sa.Connection, current: RuleChange | None) -> str:
-        """Return why the author may agree alone.
-
-        Raises:
-            NotAllowedError: he may not.
-        """
-        if current is None:
-            return "first"
-        if setting_in(read_text(connection, current.parts["settings"]), "single_user") is True:
-            return "single_user"
-        raise NotAllowedError(
-            "you proposed this change yourself", remedy="another person who is an administrator has to confirm it"
-        )
 
     def _adopt(
         self,

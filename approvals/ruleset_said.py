@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import sqlalchemy as sa
 
@@ -79,6 +79,12 @@ class RulesTold:
         before |= {"until": body.get("until"), "version": before["version"] + 1}
 
 
+class HasRules(Protocol):
+    """What the events say of one subject, as far as it is about rules."""
+
+    rules: RulesTold
+
+
 def check_rules(
     connection: sa.Connection, told: Mapping[str, RulesTold], *, only: str = ""
 ) -> Iterator[tuple[str, str]]:
@@ -87,6 +93,17 @@ def check_rules(
         return
     yield from _changes(connection, told, only)
     yield from _texts(connection, told, only)
+
+
+def check_rules_of(
+    connection: sa.Connection,
+    seen: Mapping[str, HasRules],
+    only: str = "",
+    rows: object = None,  # noqa: ARG001  # what is read ahead of one call holds none of these
+) -> Iterator[tuple[str, str]]:
+    """Do the same for what the events say of all subjects."""
+    if not only or only.startswith(SUBJECT):
+        yield from check_rules(connection, {name: said.rules for name, said in seen.items()}, only=only)
 
 
 def _changes(connection: sa.Connection, told: Mapping[str, RulesTold], only: str) -> Iterator[tuple[str, str]]:
@@ -129,4 +146,4 @@ def _texts(connection: sa.Connection, told: Mapping[str, RulesTold], only: str) 
         yield "row_missing", f"the text {gone} of the rules has an event and no row"
 
 
-__all__ = ["KINDS", "SUBJECT", "RulesTold", "check_rules"]
+__all__ = ["KINDS", "SUBJECT", "HasRules", "RulesTold", "check_rules", "check_rules_of"]

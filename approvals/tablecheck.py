@@ -27,7 +27,7 @@ from checkvalve.approvals.quorumcheck import check_plans, check_roles, check_vot
 from checkvalve.approvals.records import record_digest, stored_digest
 from checkvalve.approvals.review_tables import delegations, standing_rules
 from checkvalve.approvals.reviewers import credential_digest
-from checkvalve.approvals.ruleset_said import check_rules
+from checkvalve.approvals.ruleset_said import check_rules_of
 from checkvalve.approvals.said import ENDORSEMENT, Seen
 from checkvalve.approvals.seed_said import check_seeds
 from checkvalve.approvals.standing_check import check_standing
@@ -56,7 +56,7 @@ def check_tables(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
     yield from _check_handed(connection, seen)
     yield from _check_undos(connection, seen)
     yield from _check_talk(connection, seen)
-    yield from _check_rules(connection, seen)
+    yield from check_rules_of(connection, seen)
     yield from check_seeds(connection, {name: said.seed for name, said in seen.items()})
 
 
@@ -269,15 +269,6 @@ def _check_talk(connection: sa.Connection, seen: Mapping[str, Seen], only: str =
     yield from check_talk(connection, told, only=only, erased=erased, rows=rows)
 
 
-def _check_rules(
-    connection: sa.Connection,
-    seen: Mapping[str, Seen],
-    only: str = "",
-    rows: Rows = stored,  # noqa: ARG001  # these are about no call
-) -> Found:
-    yield from check_rules(connection, {name: said.rules for name, said in seen.items()}, only=only)
-
-
 def _check_reviewers(connection: sa.Connection, said: Seen) -> Found:
     found = set()
     for row in connection.execute(sa.select(reviewers)):
@@ -298,6 +289,6 @@ _CHECKS: Final = (
     _check_handed,
     _check_undos,
     _check_talk,
-    _check_rules,
+    check_rules_of,
 )
 """What is compared for one subject, before anything relies on it."""

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import audit
 from checkvalve.approvals.adopted import Adopted
+from checkvalve.approvals.doubts import doubt
 from checkvalve.approvals.errors import (
     ApprovalError,
     ConflictError,
@@ -362,6 +363,31 @@ def test_what_was_planted_or_removed_beside_the_log_puts_nothing_into_force(hall
             hall.require(running)
     with pytest.raises(ApprovalError):
         hall.known.texts(hall.known.current())
+
+
+@CLAIMED
+def test_after_a_log_was_closed_in_doubt_nothing_counts_and_one_of_several_administrators_adopts_nothing(
+    hall: Hall,
+) -> None:
+    adopted(hall.known, hall.ann, hall.ben)
+    guard = hall.guard()
+    hall.require(guard)
+    with hall.store.write() as connection:  # what closing a log does with rules that are in doubt
+        connection.execute(sa.delete(rule_changes))
+        connection.execute(sa.delete(rule_texts))
+        doubt(connection, "rules:", at=hall.clock(), body={"code": "log_restarted"}, rows=False)
+    assert hall.findings() == []
+    for process in (guard, hall.guard()):
+        with pytest.raises(NotAdoptedError, match="in doubt"):
+            hall.require(process)
+    made = hall.known.propose(draft(hall.known), hall.ann)
+    assert made.state == "waiting"
+    with pytest.raises(NotAllowedError, match="yourself"):
+        hall.known.confirm(made.id, hall.ann, made.digest)
+    hall.people.disable("ben", by=hall.ann)
+    assert hall.known.confirm(made.id, hall.ann, made.digest).alone == "first"
+    hall.require(guard)
+    assert hall.findings() == []
 
 
 def test_a_planted_text_is_found(hall: Hall) -> None:
