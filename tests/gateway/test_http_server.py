@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -20,6 +20,7 @@ import pytest
 
 from checkvalve.approvals.records import State
 from checkvalve.gateway.app import open_gateway
+from tests.waiting import until
 
 pytestmark = pytest.mark.enable_socket  # 127.0.0.1 only
 
@@ -27,25 +28,18 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TASK = "Mail Ann whether anything in my inbox is urgent, and reply to that sender"
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 class Server:
     """The command ``checkvalve serve`` in a process of its own."""
 
     def __init__(self, folder: Path) -> None:
-        self.config = folder / "checkvalve.toml"
-        self.port = free_port()
+        self.config, self.log = folder / "checkvalve.toml", folder / "serve.log"
+        self.origin = ""
         lines = {
             "manifest": str(EXAMPLES / "run_tools.yaml"),
             "tools": str(EXAMPLES / "run_tools.py"),
             "reader": f"scripted:{EXAMPLES / 'run_reader.jsonl'}",
             "actor": f"scripted:{EXAMPLES / 'run_actor.jsonl'}",
             "database_url": "sqlite:///gate.db",
-            "port": self.port,
         }
         self.config.write_text("\n".join(f"{name} = {json.dumps(value)}" for name, value in lines.items()))
         self.env = {"PATH": os.environ["PATH"], "HOME": str(folder)}
@@ -57,22 +51,27 @@ class Server:
 
     @contextmanager
     def up(self, end: signal.Signals) -> Iterator[subprocess.Popen[bytes]]:
+        """Let it draw a port, which nobody else can take in between, and read from its log which one."""
         command = [sys.executable, "-P", "-m", "checkvalve.gateway", "--config", str(self.config), "serve"]
-        process = subprocess.Popen(command, env=self.env, stderr=subprocess.PIPE)
+        with self.log.open("wb") as log:
+            process = subprocess.Popen([*command, "--port", "0"], env=self.env, stderr=log)
         try:
-            until = time.monotonic() + 60
-            while not self._answers():
-                assert process.poll() is None, process.stderr and process.stderr.read()
-                assert time.monotonic() < until
-                time.sleep(0.1)
+            until(lambda: self._answers(process), "it does not answer")
             yield process
         finally:
             process.send_signal(end)
-            _, logged = process.communicate(timeout=30)
-            assert b"Server down" not in logged
-            assert b"Traceback" not in logged
+            process.wait()
+            logged = self.log.read_text()
+            assert "Server down" not in logged
+            assert "Traceback" not in logged
 
-    def _answers(self) -> bool:
+    def _answers(self, process: subprocess.Popen[bytes]) -> bool:
+        logged = self.log.read_text()
+        assert process.poll() is None, logged
+        found = re.search(r"serving runs +origin=(http://127\.0\.0\.1:[0-9]+)", logged)
+        if found is None:
+            return False
+        self.origin = found[1]
         try:
             return bool(self.ask("GET", "/healthz"))
         except (urllib.error.URLError, ConnectionError):
@@ -84,17 +83,14 @@ class Server:
     def read(self, method: str, path: str, body: Any = None, **headers: str) -> bytes:
         data = None if body is None else json.dumps(body).encode()
         sent = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **headers}
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data, sent, method=method)
+        request = urllib.request.Request(self.origin + path, data, sent, method=method)
         with urllib.request.urlopen(request, timeout=60) as response:
             found: bytes = response.read()
             return found
 
     def wait(self, status: str) -> Any:
-        until = time.monotonic() + 60
-        while (found := self.ask("GET", "/runs/t1"))["status"] != status:
-            assert time.monotonic() < until, found
-            time.sleep(0.1)
-        return found
+        until(lambda: self.ask("GET", "/runs/t1")["status"] == status, f"the run is never {status}")
+        return self.ask("GET", "/runs/t1")
 
 
 def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ import pytest
 
 from checkvalve.gateway.app import open_queue
 from checkvalve.gateway.settings import load_settings
-from tests.gateway.test_http_server import free_port
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.claim("C4")]  # 127.0.0.1 only
 
@@ -34,7 +33,9 @@ def command(folder: Path, *words: str) -> list[str]:
 def serving(folder: Path, *words: str) -> Iterator[list[str]]:
     """Run the command until it says that it serves; give what it has said, and all it said at the end."""
     env = {"PATH": os.environ["PATH"], "HOME": str(folder)}
-    process = subprocess.Popen(command(folder, "serve", *words), env=env, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command(folder, "serve", "--port", "0", *words), env=env, stderr=subprocess.PIPE, text=True
+    )
     assert process.stderr
     said: list[str] = []
     try:
@@ -45,12 +46,12 @@ def serving(folder: Path, *words: str) -> Iterator[list[str]]:
         yield said
     finally:
         process.send_signal(signal.SIGTERM)
-        said += (process.communicate(timeout=30)[1] or "").splitlines()
+        said += (process.communicate(timeout=60)[1] or "").splitlines()
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    lines = {"database_url": "sqlite:///gate.db", "port": free_port()}
+    lines = {"database_url": "sqlite:///gate.db"}
     text = "\n".join(f"{name} = {json.dumps(value)}" for name, value in lines.items())
     (tmp_path / "checkvalve.toml").write_text(text)
     return tmp_path
@@ -87,13 +88,15 @@ def test_where_there_is_a_reviewer_no_link_is_printed(folder: Path) -> None:
     with queue.store:
         queue.reviewers.add("boss")
     env = {"PATH": os.environ["PATH"], "HOME": str(folder)}
-    process = subprocess.Popen(command(folder, "serve", "--review-only"), env=env, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command(folder, "serve", "--port", "0", "--review-only"), env=env, stderr=subprocess.PIPE, text=True
+    )
     assert process.stderr
     first = ""
     while "serving the review pages" not in first and (line := process.stderr.readline()):
         first += line
     process.send_signal(signal.SIGTERM)
-    rest = process.communicate(timeout=30)[1]
+    rest = process.communicate(timeout=60)[1]
     assert "serving the review pages" in first
     assert "/setup/" not in first + rest
 
