@@ -21,8 +21,9 @@ from checkvalve.approvals.errors import AccountError, CredentialError
 from checkvalve.approvals.people import folded, is_usable, same_person
 from checkvalve.approvals.proof_holds import of_identity, require_holding
 from checkvalve.approvals.proofs import Proof, require_fresh
-from checkvalve.approvals.reviewers import Reviewer, Reviewers, credential_digest
-from checkvalve.approvals.roles import EARLIER, Role, Scope, account_of
+from checkvalve.approvals.recorded_account import ADDED, credential_digest
+from checkvalve.approvals.reviewers import Reviewer, Reviewers
+from checkvalve.approvals.roles import EARLIER, Role, Scope, account_of, subject_of
 from checkvalve.approvals.rolesgiven import give, keep_one_administrator
 from checkvalve.approvals.sessions import begun_with, end_sessions, require_reviewer
 from checkvalve.approvals.tables import reviewers
@@ -118,7 +119,7 @@ class Identities:
             values = {"name": name, "selector": selector, "token_hash": unknown, "added_by": BY, "added_at": now}
             connection.execute(sa.insert(reviewers).values(disabled_at=None, **values))
             body: dict[str, JSON] = {"reviewer": name, "by": BY, "credential": credential_digest(selector, unknown)}
-            audit.append(connection, at=now, kind="reviewer.added", body=body)
+            audit.append(connection, at=now, kind=ADDED, subject=subject_of(name), body=body)
             roles = EARLIER - {Role.ADMINISTRATOR} if identity.roles is None else identity.roles
             give(connection, name, roles, Scope(), person=name, by=BY, at=now)
             self._insert(connection, name, identity, by=BY, at=now)

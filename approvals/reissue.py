@@ -14,13 +14,12 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.account_tables import sessions
 from checkvalve.approvals.proof_holds import OF_ACCOUNT, require_holding
 from checkvalve.approvals.proofs import Proof, require_fresh
-from checkvalve.approvals.reviewers import Reviewer, Reviewers, credential_digest
+from checkvalve.approvals.recorded_account import REISSUED, credential_digest
+from checkvalve.approvals.reviewers import Reviewer, Reviewers
+from checkvalve.approvals.roles import subject_of
 from checkvalve.approvals.sessions import end_sessions, require_reviewer
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
-
-REISSUED = "reviewer.token"
-"""The kind of the event that says that somebody has another token."""
 
 
 def reissue(board: Reviewers, reviewer: Reviewer, proof: Proof) -> tuple[str, Proof]:
@@ -40,7 +39,7 @@ def reissue(board: Reviewers, reviewer: Reviewer, proof: Proof) -> tuple[str, Pr
         connection.execute(mine.values(selector=selector, token_hash=hashed))
         body: dict[str, JSON] = {"reviewer": reviewer.name, "credential": credential_digest(selector, hashed)}
         body["proof"] = proof.method
-        audit.append(connection, at=now, kind=REISSUED, body=body)
+        audit.append(connection, at=now, kind=REISSUED, subject=subject_of(reviewer.name), body=body)
         end_sessions(connection, sessions.c.name == reviewer.name, at=now, code="credential")
     known = Reviewer(reviewer.name, selector)
     return f"cvr_{selector}_{secret}", replace(proof, reviewer=known, bound=OF_ACCOUNT)

@@ -33,10 +33,11 @@ from checkvalve.approvals.doubts import doubt
 from checkvalve.approvals.errors import CredentialError
 from checkvalve.approvals.putaside import aside
 from checkvalve.approvals.quorumcheck import ACCOUNT
+from checkvalve.approvals.recorded_account import ADDED, DISABLED, REISSUED, credential_digest
 from checkvalve.approvals.restart_state import CODE, Taking
-from checkvalve.approvals.reviewers import Reviewer, credential_digest
-from checkvalve.approvals.roles import Role, account
-from checkvalve.approvals.said import Seen
+from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.roles import Role, account, subject_of
+from checkvalve.approvals.said import People, Seen
 from checkvalve.approvals.sessions import end_sessions
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
@@ -64,7 +65,7 @@ def require_known(connection: sa.Connection, reviewer: Reviewer, taking: Taking)
 
 def _is_as_told(row: sa.RowMapping, seen: Mapping[str, Seen]) -> bool:
     """Say whether an account is what the good events say."""
-    people, name = seen.get("", _NOBODY), str(row["name"])
+    people, name = People.of(seen), str(row["name"])
     stored = (credential_digest(str(row["selector"]), str(row["token_hash"])), row["added_by"], row["added_at"])
     roles = seen.get(f"{ACCOUNT}{name}", _NOBODY).quorum.roles or ("", "")
     same = stored == people.reviewers.get(name) and row["disabled_at"] == people.disabled.get(name)
@@ -88,7 +89,7 @@ def shut_out(connection: sa.Connection, taking: Taking, keep: Reviewer) -> int:
     others = [row for row in stored if row["name"] != keep.name]
     for row in others:
         _shut(connection, taking, row)
-    for name in sorted(taking.seen.get("", _NOBODY).reviewers.keys() - {str(row["name"]) for row in stored}):
+    for name in sorted(People.of(taking.seen).reviewers.keys() - {str(row["name"]) for row in stored}):
         _restore(connection, taking, name)
     return len(others)
 
@@ -118,38 +119,38 @@ def _keep_spent(connection: sa.Connection, taking: Taking) -> None:
 
 def _shut(connection: sa.Connection, taking: Taking, row: sa.RowMapping) -> None:
     """Do steps 2 and 4 for one account."""
-    name, people = str(row["name"]), taking.seen.get("", _NOBODY)
+    name, people = str(row["name"]), People.of(taking.seen)
     told = people.reviewers.get(name)
     as_told = _is_as_told(row, taking.seen)
     values: dict[str, Any] = {"selector": secrets.token_hex(8), "token_hash": _NO_HASH}
     body: dict[str, JSON] = {"reviewer": name, "by": taking.by, "code": CODE}
-    credential = credential_digest(values["selector"], values["token_hash"])
+    told_of: dict[str, JSON] = {**body, "credential": credential_digest(values["selector"], values["token_hash"])}
     if told is None:
         values |= {"added_by": taking.by, "added_at": taking.at}
-        audit.append(connection, at=taking.at, kind="reviewer.added", body={**body, "credential": credential})
+        audit.append(connection, at=taking.at, kind=ADDED, subject=subject_of(name), body=told_of)
     else:
         values |= {"added_by": told[1], "added_at": told[2]}
-        audit.append(connection, at=taking.at, kind="reviewer.token", body={**body, "credential": credential})
+        audit.append(connection, at=taking.at, kind=REISSUED, subject=subject_of(name), body=told_of)
     roles, person = taking.seen.get(f"{ACCOUNT}{name}", _NOBODY).quorum.roles or ("", "")
     values |= {"roles": roles, "person": person, "disabled_at": people.disabled.get(name)}
     if not as_told and values["disabled_at"] is None:
         values["disabled_at"] = taking.at
-        audit.append(connection, at=taking.at, kind="reviewer.disabled", body=body)
+        audit.append(connection, at=taking.at, kind=DISABLED, subject=subject_of(name), body=body)
     connection.execute(sa.update(reviewers).where(reviewers.c.name == row["name"]).values(values))
 
 
 def _restore(connection: sa.Connection, taking: Taking, name: str) -> None:
     """Put back an account whose row was removed, disabled: its events stay, and nobody else may take its name."""
-    people = taking.seen.get("", _NOBODY)
+    people = People.of(taking.seen)
     _, by, added = people.reviewers[name]
     roles, person = taking.seen.get(f"{ACCOUNT}{name}", _NOBODY).quorum.roles or ("", "")
     selector, disabled = secrets.token_hex(8), people.disabled.get(name)
     body: dict[str, JSON] = {"reviewer": name, "by": taking.by, "code": CODE}
-    credential = credential_digest(selector, _NO_HASH)
-    audit.append(connection, at=taking.at, kind="reviewer.token", body={**body, "credential": credential})
+    told_of: dict[str, JSON] = {**body, "credential": credential_digest(selector, _NO_HASH)}
+    audit.append(connection, at=taking.at, kind=REISSUED, subject=subject_of(name), body=told_of)
     if disabled is None:
         disabled = taking.at
-        audit.append(connection, at=taking.at, kind="reviewer.disabled", body=body)
+        audit.append(connection, at=taking.at, kind=DISABLED, subject=subject_of(name), body=body)
     values = {"name": name, "selector": selector, "token_hash": _NO_HASH, "added_by": by, "added_at": added}
     row = {**values, "disabled_at": disabled, "roles": roles, "person": person}
     connection.execute(sa.insert(reviewers).values(row))

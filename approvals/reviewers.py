@@ -17,11 +17,22 @@ import argon2
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit
-from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.errors import CredentialError, QueueError
 from checkvalve.approvals.people import RULE, folded, is_usable, same_person
-from checkvalve.approvals.roles import EARLIER, Account, People, Role, Roster, Scope, account_of, accounts, require_role
+from checkvalve.approvals.recorded_account import ADDED, DISABLED, credential_digest
+from checkvalve.approvals.roles import (
+    EARLIER,
+    Account,
+    People,
+    Role,
+    Roster,
+    Scope,
+    account_of,
+    accounts,
+    require_role,
+    subject_of,
+)
 from checkvalve.approvals.rolesgiven import give, keep_one_administrator, may_give, person_for
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import reviewers
@@ -57,11 +68,6 @@ class ReviewerEntry:
     added_by: str
     added_at: int
     disabled_at: int | None
-
-
-def credential_digest(selector: str, token_hash: str) -> str:
-    """Return what the log keeps of a credential: enough to notice a planted one, nothing to log in with."""
-    return digest([selector, token_hash])
 
 
 class Reviewers:
@@ -114,7 +120,7 @@ class Reviewers:
             values = {"name": label, "selector": selector, "token_hash": hashed, "added_by": adder, "added_at": now}
             connection.execute(sa.insert(reviewers).values(disabled_at=None, **values))
             body: dict[str, JSON] = {"reviewer": label, "by": adder, "credential": credential_digest(selector, hashed)}
-            audit.append(connection, at=now, kind="reviewer.added", body=body)
+            audit.append(connection, at=now, kind=ADDED, subject=subject_of(label), body=body)
             if roles is not None or whose != label:
                 chosen = giver.roles - {Role.BREAKER} if giver and whose == giver.person else EARLIER
                 give(connection, label, roles if roles is not None else chosen, scope, person=whose, by=adder, at=now)
@@ -228,7 +234,8 @@ class Reviewers:
             if connection.execute(enabled.values(disabled_at=now)).rowcount != 1:
                 raise QueueError("there is no such reviewer any more", remedy="they are disabled already")
             keep_one_administrator(connection)
-            audit.append(connection, at=now, kind="reviewer.disabled", body={"reviewer": person, "by": by.name})
+            gone: dict[str, JSON] = {"reviewer": person, "by": by.name}
+            audit.append(connection, at=now, kind=DISABLED, subject=subject_of(person), body=gone)
 
     def list(self) -> list[ReviewerEntry]:
         """Return everybody who ever was a reviewer."""

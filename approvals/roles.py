@@ -26,6 +26,7 @@ from checkvalve.approvals.canonical import canonical
 from checkvalve.approvals.errors import CredentialError, QueueError, RoleNeededError, StoreCorruptError
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.quorumcheck import ACCOUNT
+from checkvalve.approvals.recorded_account import require_account_recorded
 from checkvalve.approvals.risk import Tier
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
@@ -184,7 +185,7 @@ def account_of(people: People, name: str) -> Account:
 
     Raises:
         CredentialError: there is none of this name.
-        StoreCorruptError: somebody wrote roles into the row by hand.
+        StoreCorruptError: somebody wrote the row, its credential or its roles by hand.
     """
     if isinstance(people, Roster):
         return people.account_of(name)
@@ -194,8 +195,8 @@ def account_of(people: People, name: str) -> Account:
 def _checked(connection: sa.Connection, row: sa.RowMapping | None, name: str) -> Account:
     if row is None:
         raise CredentialError("there is no such reviewer", remedy="list them: checkvalve approvals reviewer list")
-    told = ("", "")
-    for event in list(read_events(connection, subject=subject_of(name))):
+    told, own = ("", ""), list(read_events(connection, subject=subject_of(name)))
+    for event in own:
         if event.kind == GIVEN:
             body = json.loads(event.body)
             told = (str(body.get("roles")), str(body.get("person")))
@@ -204,6 +205,7 @@ def _checked(connection: sa.Connection, row: sa.RowMapping | None, name: str) ->
             f"the roles of reviewer {name!r} are not what the events say",
             remedy="nothing was done; verify the audit log: checkvalve audit verify",
         )
+    require_account_recorded(connection, row, own)
     return account(row)
 
 

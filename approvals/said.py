@@ -20,6 +20,8 @@ from checkvalve.approvals.undo_check import UNDO_KINDS, UndoTold
 
 ENDORSEMENT: Final = ("thread", "value_digest", "source", "role", "tool", "kind")
 """The columns that make an endorsement the one it is."""
+NOT_HERE: Final = -1
+"""In the place of when an account was added, where other events say so."""
 _COLUMNS: Final = (
     "thread",
     "call_id",
@@ -120,7 +122,7 @@ class Seen:
         if kind == "reviewer.added":
             self.reviewers[name] = (str(body.get("credential")), str(body.get("by")), at)
         elif kind == "reviewer.token":
-            _, by, added = self.reviewers.get(name, ("", "", 0))
+            _, by, added = self.reviewers.get(name, ("", "", NOT_HERE))
             self.reviewers[name] = (str(body.get("credential")), by, added)
         elif kind == "reviewer.disabled":
             self.disabled[name] = at
@@ -196,6 +198,25 @@ class Seen:
                 self.attempt[name] = body[f"{name}_digest"]
             else:
                 self.attempt.pop(name, None)  # an older version kept no digest: it cannot be compared
+
+
+@dataclass(slots=True)
+class People:
+    """What the events say of the accounts: of each the digest of its credential, who added it and when, and its end."""
+
+    reviewers: dict[str, tuple[str, str, int]] = field(default_factory=dict)
+    disabled: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, seen: Mapping[str, Seen]) -> People:
+        """Put together what stands under the accounts' own names, and what an older version wrote in one place."""
+        found, older = cls(), seen.get("", Seen())
+        for said in (older, *(one for name, one in seen.items() if name and (one.reviewers or one.disabled))):
+            for name, told in said.reviewers.items():
+                earlier = found.reviewers.get(name, ("", "", 0))
+                found.reviewers[name] = (told[0], *earlier[1:]) if told[2] == NOT_HERE else told
+            found.disabled |= said.disabled
+        return found
 
 
 def _number(value: object) -> int:

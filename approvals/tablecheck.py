@@ -24,11 +24,11 @@ from checkvalve.approvals.erased_rows import is_as_erased
 from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.handcheck import check_afterlooks, check_delegations, check_rungs
 from checkvalve.approvals.quorumcheck import check_plans, check_roles, check_votes
+from checkvalve.approvals.recorded_account import credential_digest
 from checkvalve.approvals.records import record_digest, stored_digest
 from checkvalve.approvals.review_tables import delegations, standing_rules
-from checkvalve.approvals.reviewers import credential_digest
 from checkvalve.approvals.ruleset_said import check_rules_of
-from checkvalve.approvals.said import ENDORSEMENT, Seen
+from checkvalve.approvals.said import ENDORSEMENT, People, Seen
 from checkvalve.approvals.seed_said import check_seeds
 from checkvalve.approvals.standing_check import check_standing
 from checkvalve.approvals.subjectrows import Held, Row, Rows, read, stored
@@ -49,7 +49,7 @@ def check_tables(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
     yield from _check_mandates(connection, seen)
     yield from _check_standing(connection, seen)
     yield from _check_uses(connection, seen)
-    yield from _check_reviewers(connection, seen.get("", _NOBODY))
+    yield from _check_reviewers(connection, People.of(seen))
     yield from check_roles(connection, {name: said.quorum for name, said in seen.items()})
     yield from check_accounts(connection, seen)
     yield from _check_quorum(connection, seen)
@@ -269,7 +269,7 @@ def _check_talk(connection: sa.Connection, seen: Mapping[str, Seen], only: str =
     yield from check_talk(connection, told, only=only, erased=erased, rows=rows)
 
 
-def _check_reviewers(connection: sa.Connection, said: Seen) -> Found:
+def _check_reviewers(connection: sa.Connection, said: People) -> Found:
     found = set()
     for row in connection.execute(sa.select(reviewers)):
         found.add(row.name)

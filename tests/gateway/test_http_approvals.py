@@ -276,12 +276,12 @@ def stream(desk: Desk, headers: dict[str, str], after: int, *, until: str) -> li
     caller = (
         Caller(reviewer=desk.api.gateway.queue.reviewers.authenticate(token))
         if reviewer
-        else Caller(client=api.state.tokens.authenticate(token))
+        else Caller(client=api.state.tokens.authenticate(token), tokens=api.state.tokens)
     )
     found: list[tuple[int, dict[str, Any]]] = []
 
     async def read() -> None:
-        source = http_waiting.notices(api.state.server, caller, api.state.tokens, after)
+        source = http_waiting.notices(api.state.server, caller, after)
         async for block in source:
             if not block.startswith("id: "):
                 continue
