@@ -21,6 +21,7 @@ from checkvalve.approvals.policy import Policy
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.toolspec import Manifest
+from checkvalve.approvals.turns import SUFFIX
 from checkvalve.filters.outbound.rules import OutboundRules
 from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.inbound import inbound_of
@@ -207,7 +208,7 @@ def own_paths(settings: Settings, settings_file: Path | None) -> tuple[str, ...]
     """Return what no tool may touch: every file this gateway reads its rules from or keeps its records in."""
     files = own_files(settings, settings_file)
     databases = [files[name] for name in ("database", "runs") if name in files]
-    beside = [path.with_name(path.name + suffix) for path in databases for suffix in ("-wal", "-shm")]
+    beside = [path.with_name(path.name + suffix) for path in databases for suffix in ("-wal", "-shm", SUFFIX)]
     ours = [*files.values(), *beside]
     found = {str(path) for path in ours} | {str(path.resolve()) for path in ours}
     return tuple(sorted(found))

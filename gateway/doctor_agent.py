@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy.engine import make_url
 
 from checkvalve.approvals.addresses import has_password
+from checkvalve.approvals.turns import SUFFIX
 from checkvalve.gateway.doctor import Finding, ok, problem, unknown, warning
 from checkvalve.gateway.doctor_user import Access, User, own_user
 from checkvalve.gateway.places import own_files
@@ -36,7 +37,7 @@ def files_of(settings: Settings, file: Path | None, more: Sequence[Path] = ()) -
     """Return every file of ours by what it is, with what SQLite keeps beside a database, and ``more`` secrets."""
     found = own_files(settings, file)
     for name in ("database", "runs"):
-        for suffix in ("-wal", "-shm"):
+        for suffix in ("-wal", "-shm", SUFFIX):
             if name in found and (beside := found[name].with_name(found[name].name + suffix)).exists():
                 found[f"{name}{suffix}"] = beside
     return found | {f"credential {path.name}": path.absolute() for path in more}
