@@ -25,7 +25,7 @@ _ESCAPE: Final = re.compile(  # content has no such brackets
 NOT_SHOWN: Final = "\u25a0"
 """Stands for a byte that is not shown."""
 Piece = tuple[str, str]
-"""A kind and a text. Kinds: ``text``, ``escape``, ``redacted``, and for marked text ``text untrusted`` and so on."""
+"""A kind and a text. Kinds: ``text``, ``escape``, ``redacted``; of marked text ``text untrusted``, ``redacted untrusted``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Shown:
     @property
     def redacted(self) -> bool:
         """Say whether a mark stands in it."""
-        return any(kind == "redacted" for kind, _ in (*self.start, *self.end, *self.full))
+        return any(kind.startswith("redacted") for kind, _ in (*self.start, *self.end, *self.full))
 
     @property
     def plain(self) -> str:
@@ -87,7 +87,8 @@ def pieces(neutral: str, kind: str = "text") -> tuple[Piece, ...]:
     for match in _ESCAPE.finditer(neutral):
         if match.start() > at:
             found.append((kind, neutral[at : match.start()]))
-        found.append(("redacted", match[0][1:-1]) if match[1] is None else ("escape", match[1]))
+        mark = f"redacted {kind.removeprefix('text').strip()}".strip()
+        found.append((mark, match[0][1:-1]) if match[1] is None else ("escape", match[1]))
         at = match.end()
     if at < len(neutral):
         found.append((kind, neutral[at:]))

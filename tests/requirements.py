@@ -143,13 +143,21 @@ CLAIMS: Final = (
         "output",
         "Final answers, messages and bodies are sinks too: no auto-fetched resource, secret, canary or prompt text "
         "leaves.",
-        "docs/filters-outbound.md, docs/threat-model.md",
+        "docs/filters-outbound.md, docs/redaction.md, docs/threat-model.md",
         Status.PARTLY,
         "looked for are every form of link and resource, registered values and canaries in the encodings that "
         "docs/filters-outbound.md lists, keys by their form, and eight words of an instruction in a row; a prompt that "
         "is retold or translated, and a part of a value, are not; structured output, reasoning and events of an agent "
-        "are looked at, too",
-        {"langchain": "yes; the model runs unstreamed", "toolnode": "calls only", "decide": "-", **_PIPELINE},
+        "are looked at, too; people are shown marks for the secrets of a call that are declared or known by their form, "
+        "and its digest can be tried out with guesses",
+        {
+            "langchain": "yes; the model runs unstreamed",
+            "toolnode": "calls only",
+            "terminal": "marks for secrets",
+            "review": "marks for secrets",
+            "decide": "-",
+            **_PIPELINE,
+        },
     ),
     Claim(
         "C9",
