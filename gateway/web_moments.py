@@ -14,6 +14,7 @@ from checkvalve.gateway.web_words import Words
 
 _ELEMENT = Markup('<time datetime="{iso}" title="{title}">{said}</time>')
 _MINUTE = 16  # characters of a moment to its minute
+_UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000)  # microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,11 @@ class Moments:
 
     def __call__(self, moment: int) -> Markup:
         """Return how long ago a moment was, or how far it is away."""
-        ahead = moment > self.now
-        span = self.words.span(abs(moment - self.now))
-        return self._said(moment, self.words("ahead" if ahead else "age", span=span))
+        if moment <= self.now:
+            return self._said(moment, self.words("age", span=self.words.span(self.now - moment)))
+        gap = moment - self.now
+        half = next((unit // 2 for unit in _UNITS if gap >= unit), 0)  # thirty days less a second are thirty days
+        return self._said(moment, self.words("ahead", span=self.words.span(gap + half)))
 
     def exact(self, moment: int) -> Markup:
         """Return the moment to the second."""

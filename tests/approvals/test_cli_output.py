@@ -35,8 +35,9 @@ def test_a_list_has_one_line_for_each_call(run: Run, desk: Desk, monkeypatch: py
     for number in range(3):
         desk.propose(request=desk.request(to=f"{number}@corp.example.com", requester="nora@corp.example.com"))
     listed = run("approvals", "list").output.splitlines()
-    assert (len(listed), "nora@corp.example.com" in listed[1], "target-not-known" in listed[1]) == (4, True, True)
-    assert len(run("approvals", "list", "--all").output.splitlines()) == 4
+    assert ("nora@corp.example.com" in listed[1], "target-not-known" in listed[1]) == (True, True)
+    assert len(listed) == len(run("approvals", "list", "--all").output.splitlines()) == 8
+    assert [row[:8] for row in listed[1:4]] == [row[:8] for row in listed[5:]], "each once more, with what it is about"
     events = run("audit", "show").output.splitlines()
     assert len(events) == 5
     assert "proposal.recorded" in events[2]
@@ -66,12 +67,11 @@ def test_a_card_names_every_rule_and_keeps_origins_whole(
 
 
 def test_a_list_says_below_it_what_each_question_is_about_and_where_that_stands(run: Run, desk: Desk) -> None:
-    asked, other = desk.queue.propose(desk.request(), decided(REVIEW, [MAIL])), desk.propose()
+    asked = desk.queue.propose(desk.request(), decided(REVIEW, [MAIL]))
     listed = run("approvals", "list").output
     head, row = listed.splitlines()[-2:]
     assert head.split() == ["asked", "about", "from"]
     assert row.split(maxsplit=2) == [asked.id[:8], MAIL.value, "what read_mail returned, field body"]
-    assert listed.count(other.id[:8]) == 1
 
 
 def test_a_log_names_the_account_that_an_event_is_about() -> None:

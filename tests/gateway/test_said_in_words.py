@@ -21,6 +21,9 @@ NOW = 1_900_000_000 * SECOND  # 2030-03-17T17:46:40Z
         (NOW - 60 * SECOND, "1 minute ago"),
         (NOW, "a moment ago"),
         (NOW + 3 * 86_400 * SECOND, "in 3 days"),
+        (NOW + 30 * 86_400 * SECOND - 1, "in 30 days"),
+        (NOW + 86_400 * SECOND - 1, "in 1 day"),
+        (NOW + 5 * SECOND, "in 5 seconds"),
     ],
 )
 def test_a_moment_is_said_in_words_with_the_exact_one_as_its_title(moment: int, said: str) -> None:
