@@ -36,6 +36,7 @@ from checkvalve.approvals.records import MOVES, Proposal, from_row
 from checkvalve.approvals.review_tables import plans
 from checkvalve.approvals.spoken import kept
 from checkvalve.approvals.tables import attempts, content, endorsements, grants, history, proposals, uses
+from checkvalve.approvals.task_contexts import sides
 from checkvalve.filters.strictjson import JSON
 
 
@@ -81,7 +82,7 @@ def _erase_one(connection: sa.Connection, proposal: Proposal, *, at: int, by: st
 
 
 def erase_thread(connection: sa.Connection, thread: str, *, at: int, by: str, reason: str) -> tuple[int, int]:
-    """Erase a task: all its calls, and the words and results that were stored for it.
+    """Erase a task: all its calls, and the words and results that were stored for it; and every task begun beside it.
 
     Returns:
         How many calls were erased, and how many stored texts are gone.
@@ -90,9 +91,10 @@ def erase_thread(connection: sa.Connection, thread: str, *, at: int, by: str, re
         NotFoundError: there is no such task.
         ConflictError: one of its calls cannot be erased; then nothing is.
     """
-    query = sa.select(proposals.c.id).where(proposals.c.thread == thread)
+    threads = [thread, *sides(connection, thread)]  # what was read in one task stands in those beside it
+    query = sa.select(proposals.c.id).where(proposals.c.thread.in_(threads))
     found = connection.execute(query).scalars().all()
-    texts = sum(connection.execute(sa.delete(table).where(table.c.thread == thread)).rowcount for table in _TEXTS)
+    texts = sum(connection.execute(sa.delete(table).where(table.c.thread.in_(threads))).rowcount for table in _TEXTS)
     if not found and not texts:
         raise NotFoundError(f"there is no task {thread!r}", remedy="list calls: checkvalve approvals list --all")
     left = [one for one in found if not is_erased(connection, one)]

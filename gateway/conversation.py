@@ -17,9 +17,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.mandates import Mandate
+from checkvalve.filters.errors import HostileInputError
 from checkvalve.gateway import replies, runs
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.messages import as_message, beside_text, mark_of, text_of, values_of
+from checkvalve.gateway.task_places import TaskPlaces, key_of
 from checkvalve.gateway.words import declares_user, is_marked
 from checkvalve.graphs.session import Call, GuardSession
 
@@ -44,6 +46,7 @@ class Conversation:
         requester: str,
         mandates: Sequence[Mandate] = (),
     ) -> None:
+        self.places = TaskPlaces(gateway)
         self._mandates = tuple(mandates)
         self._gateway = gateway
         self._user_words = user_words
@@ -56,6 +59,31 @@ class Conversation:
         if self._system_prompt:
             session.system_words(self._system_prompt, key="system")
         self.grant(session, self._mandates)
+        return session
+
+    def place(self, thread: str, messages: Sequence[BaseMessage], typed: Sequence[BaseMessage] = ()) -> str:
+        """Return the task of a conversation that comes behind these messages, see :mod:`task_places`."""
+        return self.places.place(thread, messages, lambda message: self._is_user(message, typed))
+
+    def meet(self, thread: str, call: Call, messages: Sequence[BaseMessage]) -> GuardSession:
+        """Return the session that a call is decided in, with everything taken in that stands before it.
+
+        That of its task; or of another task of the conversation that asks about exactly this call, or was allowed it:
+        then nothing is taken in there, and words of this task count for nothing.
+        """
+        context = self.place(thread, messages)
+        session = self.session(context)
+        session.load(call.turn)
+        self.take_in(session, messages, thread=thread)
+        if not self.places.parallel:
+            return session
+        try:
+            other = self.places.waits_elsewhere(thread, context, session.request(call).digest)
+        except HostileInputError:
+            return session  # deciding it says what is wrong
+        if other is not None:
+            session = self.session(other.thread)
+            session.load(call.turn)
         return session
 
     def grant(self, session: GuardSession, given: object) -> None:
@@ -99,18 +127,24 @@ class Conversation:
         return []
 
     def take_in(
-        self, session: GuardSession, messages: Sequence[BaseMessage], *, typed: Sequence[BaseMessage] = ()
+        self,
+        session: GuardSession,
+        messages: Sequence[BaseMessage],
+        *,
+        typed: Sequence[BaseMessage] = (),
+        thread: str = "",
     ) -> None:
         """Take in every message that this session does not know yet.
 
         Args:
-            session: the session of the thread.
+            session: the session of the thread, or of one task in it.
             messages: the conversation, oldest first.
             typed: those among them that are known to be typed by the user.
+            thread: the conversation, where it may have several tasks; what belongs to another one instructs nobody.
         """
-        for message in messages:
-            mark = mark_of(message)
-            key = f"message:{message.id or ''}:{mark[:32]}"
+        tasks = self.places.of(thread or session.thread, messages)
+        for message, task in zip(messages, tasks, strict=False):
+            mark, key = mark_of(message), key_of(message)
             if session.knows(key) or session.delivered(mark) or replies.is_crash(message):
                 continue
             if isinstance(message, AIMessage):
@@ -120,7 +154,8 @@ class Conversation:
                 values = [value for value, _ in values_of(message)]
                 session.result(stray, values[0] if len(values) == 1 else values, key=key, declared=False)
             else:
-                self._take_in_words(session, message, key, is_user=self._is_user(message, typed))
+                mine = task == session.thread or not self.places.parallel
+                self._take_in_words(session, message, key, is_user=mine and self._is_user(message, typed))
             session.learn(key)
 
     def _take_in_words(self, session: GuardSession, message: BaseMessage, key: str, *, is_user: bool) -> None:

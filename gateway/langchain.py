@@ -112,7 +112,7 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any] | AIMessage:
         """Refuse tools that would run at the model provider, take in what the model reads, and clean what it says."""
-        request = self._with_fit_tools(request)
+        request = self._answered(self._with_fit_tools(request))
         self._take_in(_read_by_model(request), request.runtime)
         spoken, asked = self._spoken(request)
         if self._gate.gateway.observing:
@@ -123,7 +123,7 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any] | AIMessage:
         """Do what :meth:`wrap_model_call` does."""
-        request = await asyncio.to_thread(self._with_fit_tools, request)
+        request = await asyncio.to_thread(lambda: self._answered(self._with_fit_tools(request)))
         await asyncio.to_thread(self._take_in, _read_by_model(request), request.runtime)
         observing = self._gate.gateway.observing
         spoken, asked = await asyncio.to_thread(self._spoken, request)
@@ -146,8 +146,9 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             given = spoken.value(response.structured_response)
             response = replace(response, result=list(map(spoken.said, response.result)), structured_response=given)
         info = request.runtime.execution_info
-        thread = thread_of(info.thread_id if info else None, messages_in(request.state))
-        session = self._gate.conversation.session(thread) if thread else None
+        messages, conversation = messages_in(request.state), self._gate.conversation
+        thread = thread_of(info.thread_id if info else None, messages)
+        session = conversation.session(conversation.place(thread, messages)) if thread else None
         return replace(
             response,
             result=self._answers.cleaned(response.result, session),
@@ -176,13 +177,14 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """Refuse a call with a token left in it: its value is not for those who would see it, or there is none."""
         if not self._token_rules or not has_token(request.tool_call["args"]):
             return None
-        thread, *_ = thread_and_turn(request, "messages")
+        thread, _, before = thread_and_turn(request, "messages")
         tool = request.tool_call["name"]
         message = replies.denied(name_of(request), _UNREADABLE.reason, _UNREADABLE.rule, _UNREADABLE.remedy)
         try:
             self._gate.gateway.queue.note_refusal(thread, tool, _UNREADABLE.reason)
             if thread:
-                self._gate.conversation.session(thread).deliver(mark_of(message))
+                conversation = self._gate.conversation
+                conversation.session(conversation.place(thread, before)).deliver(mark_of(message))
         except Exception as error:  # noqa: BLE001  # it is refused all the same
             get_logger().error("gate.failed", error=type(error).__name__, remedy=getattr(error, "remedy", ""))
         return message
@@ -194,15 +196,23 @@ class CheckvalveMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return
         conversation = self._gate.conversation
         try:
-            session = conversation.session(thread)
+            typed = conversation.typed(messages, namespace=info.checkpoint_ns if info else "") if starts else []
+            session = conversation.session(conversation.place(thread, messages, typed))
             if starts or not inside_a_call():  # within a call of this thread, its turn is not over yet
                 session.load("")
             if starts and not inside_a_call():  # what runs inside a tool was started by a model
                 conversation.grant(session, _mandates_of(runtime.context))
-            typed = conversation.typed(messages, namespace=info.checkpoint_ns if info else "") if starts else []
-            conversation.take_in(session, messages, typed=typed)
+            conversation.take_in(session, messages, typed=typed, thread=thread)
         except Exception as error:  # noqa: BLE001  # what was not taken in has no authority: each call is judged alone
             get_logger().error("gate.failed", error=type(error).__name__, remedy=getattr(error, "remedy", ""))
+
+    def _answered(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        """Give a model what became of its calls that the user's next message came before."""
+        info = request.runtime.execution_info
+        messages: list[Any] = list(request.messages)
+        thread = thread_of(info.thread_id if info else None, messages_in(request.state))
+        found: list[Any] = self._gate.late.answered(thread, messages) if thread else messages
+        return request if len(found) == len(messages) else request.override(messages=found)
 
     def _with_fit_tools(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         """Refuse tools that run elsewhere, and leave out those whose description is withheld."""

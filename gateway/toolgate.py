@@ -39,6 +39,7 @@ from checkvalve.gateway.conversation import Conversation, UserWords
 from checkvalve.gateway.gate_log import say_decided, stays_shut
 from checkvalve.gateway.handover import unpack
 from checkvalve.gateway.heard import hear
+from checkvalve.gateway.late_answers import LateAnswers
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.messages import mark_of
 from checkvalve.gateway.runs import can_pause
@@ -91,6 +92,7 @@ class ToolGate:
         """
         self.gateway = gateway
         self.conversation = Conversation(gateway, user_words, system_prompt, requester, mandates)
+        self.late = LateAnswers(gateway, self.conversation.places)
         self._on_review = on_review
         self._servers = dict(servers or {})
         self._messages_key = messages_key
@@ -144,10 +146,8 @@ class ToolGate:
         thread, turn, before = thread_and_turn(request, self._messages_key)
         if not thread:
             return self._refused(request, "", Deny("no-thread", "no_thread", "run the agent with a thread_id"))
-        session = self.conversation.session(thread)
         call = call_of(request, turn, self._servers.get(request.tool_call["name"], ""), self.gateway.manifest)
-        session.load(call.turn)
-        self.conversation.take_in(session, before)
+        session = self.conversation.meet(thread, call, before)
         return Met(request, session, call, self._servers)
 
     def _open(self, met: Met | ToolMessage) -> Ticket | ToolMessage:

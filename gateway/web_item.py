@@ -42,7 +42,7 @@ BYTES: Final = 4_096
 """Bytes on one page of raw bytes."""
 MAX_ITEMS: Final = 100
 """Items on one page of a run."""
-_UNREAD: Final = frozenset({"delivered", "bits", "charge", "scan"})
+_UNREAD: Final = frozenset({"delivered", "bits", "charge", "scan", "context"})
 """Kinds of history that hold no content: marks and accounts of our own."""
 
 Id: TypeAlias = Annotated[str, Path(pattern=r"^[0-9a-f-]{36}$")]
@@ -174,7 +174,8 @@ class ItemView:
     fields: tuple[tuple[Shown | None, Shown], ...]
 
 
-def _item(item: HistoryItem, veil: Veil) -> ItemView:
+def item_view(item: HistoryItem, veil: Veil) -> ItemView:
+    """Return one thing that entered a run, as it is shown."""
     value: Any = item.value if isinstance(item.value, dict) else {"value": item.value}
     tool = value.get("tool")
     label = item.label
@@ -213,7 +214,7 @@ def run(visit: Looking, thread: Annotated[str, Query(min_length=1, max_length=2_
         "run.html",
         thread=line(thread),
         thread_name=thread,
-        items=[_item(item, veil) for item in found[:MAX_ITEMS]],
+        items=[item_view(item, veil) for item in found[:MAX_ITEMS]],
         more=len(found) - MAX_ITEMS,
         after=found[MAX_ITEMS - 1].seq if len(found) > MAX_ITEMS else 0,
         calls=[view(seen(row, veil), items=everything) for row in pages_data.of_thread(desk.queue.store, thread)],
@@ -222,4 +223,6 @@ def run(visit: Looking, thread: Annotated[str, Query(min_length=1, max_length=2_
     )
 
 
-__all__ = ["HOME", "Id", "card_of", "hidden_from", "now_ms", "own_call", "router", "show_card", "shown_seal"]
+__all__ = [
+    "HOME", "Id", "card_of", "hidden_from", "item_view", "now_ms", "own_call", "router", "show_card", "shown_seal",
+]  # fmt: skip

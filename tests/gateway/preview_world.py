@@ -118,9 +118,10 @@ class Bank:
 
     def agent(self, *turns: Any, tools: list[Any] | None = None, **options: Any) -> Any:
         guard = CheckvalveMiddleware(self.gateway, requester="me@corp.example", **options)
-        script = [*(calls(turn) for turn in turns)]
+        script = [calls(turn) if isinstance(turn, tuple) else turn for turn in turns]
         known = self.tools() if tools is None else tools
-        return create_agent(ScriptedModel(script=script), known, middleware=[guard], checkpointer=self.saver)
+        self.model = ScriptedModel(script=script)
+        return create_agent(self.model, known, middleware=[guard], checkpointer=self.saver)
 
     def people(self) -> tuple[Reviewer, Reviewer]:
         """Add two reviewers."""
