@@ -28,9 +28,12 @@ class Moments:
         """Return how long ago a moment was, or how far it is away."""
         if moment <= self.now:
             return self._said(moment, self.words("age", span=self.words.span(self.now - moment)))
-        gap = moment - self.now
-        half = next((unit // 2 for unit in _UNITS if gap >= unit), 0)  # thirty days less a second are thirty days
-        return self._said(moment, self.words("ahead", span=self.words.span(gap + half)))
+        return self._said(moment, self.words("ahead", span=self.left(moment)))
+
+    def left(self, moment: int) -> str:
+        """Return how long it is until a moment, rounded: thirty days less a second are thirty days."""
+        gap = max(0, moment - self.now)
+        return self.words.span(gap + next((unit // 2 for unit in _UNITS if gap >= unit), 0))
 
     def exact(self, moment: int) -> Markup:
         """Return the moment to the second."""
