@@ -12,6 +12,7 @@ from checkvalve.approvals import audit, searching
 from checkvalve.approvals.audit import Event, read_events
 from checkvalve.approvals.decision import ArgumentReport, Decision
 from checkvalve.approvals.edits import edit
+from checkvalve.approvals.erasure import erase_call
 from checkvalve.approvals.errors import NotFoundError, RoleNeededError, StoreCorruptError
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
@@ -29,6 +30,7 @@ from checkvalve.gateway.shown_edits import exact
 from tests.approvals.made import REVIEW, Desk, decided, people
 
 PASSWORD = "grey-Otter-42"
+KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"  # the form of a vendor, and no key
 pytestmark = pytest.mark.claim("C5", "C8")
 
 
@@ -188,3 +190,22 @@ def test_an_edit_keeps_a_secret_that_its_editor_was_not_shown(desk: Desk) -> Non
 def interrupted(desk: Desk, row: Proposal) -> dict[str, JSON]:
     """Return the arguments as a foreign interface is shown them."""
     return interrupt_of(desk.queue.veiling.seen(row)).value.action_requests[0].args
+
+
+def test_an_erased_call_says_nothing_of_its_reveals_and_the_log_is_whole(desk: Desk) -> None:
+    row = ask(desk)
+    reveal(desk.queue, row.id, desk.reviewer, channel="web")
+    desk.queue.reject(row.id, desk.reviewer, "no")
+    with desk.queue.store.write() as connection:
+        erase_call(connection, row.id, at=desk.clock(), by="ann", reason="asked to")
+    assert all(event.is_erased for event in events(desk, row))
+    reveal(desk.queue, row.id, desk.reviewer, channel="web")  # of what is gone there is nothing to see
+    assert verify(desk.queue.store).ok
+
+
+def test_a_path_in_the_log_holds_no_secret(desk: Desk) -> None:
+    row = ask(desk, **{KEY: "a name that is a secret"})
+    reveal(desk.queue, row.id, desk.reviewer, channel="web")
+    (event,) = events(desk, row)
+    assert KEY not in event.body
+    assert MARK.search(str(json.loads(event.body)["paths"]))
