@@ -161,7 +161,7 @@ def in_words(one: Closed) -> Iterator[str]:
     told = one.body.get("signed")
     if isinstance(told, int) and told > one.size:
         yield f"{told} events of {one.origin} were signed once, {told - one.size} more than that checkpoint has"
-    yield f"put aside as evidence: {one.evidence[0]} rows; rows that nothing relies on: those of {_subjects(one)} items"
+    yield f"put aside as evidence: {one.evidence[0]} rows; calls and permissions with rows in doubt: {_subjects(one)}"
 
 
 def _subjects(one: Closed) -> int:

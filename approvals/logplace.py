@@ -112,7 +112,7 @@ def _keep(file: Path, kept: Path) -> None:
         data = file.read_bytes()
         if kept.exists() and kept.read_bytes() == data:
             return
-        with os.fdopen(os.open(kept, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as out:
+        with os.fdopen(os.open(kept, os.O_CREAT | os.O_EXCL | os.O_WRONLY, file.stat().st_mode & 0o644), "wb") as out:
             out.write(data)
             out.flush()
             os.fsync(out.fileno())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -22,8 +24,8 @@ _CLOSED: Final = (
     ("standing_rules", "standing rules"),
     ("endorsements", "endorsements"),
     ("hand_overs", "hand-overs"),
-    ("tasks", "tasks that are paused until somebody lets them go on: checkvalve approvals resume"),
-    ("people", "accounts that nobody comes into before: checkvalve approvals reviewer invite NAME"),
+    ("tasks", "tasks; look at each, then let it go on: checkvalve approvals resume THREAD"),
+    ("people", "accounts; look at their roles, then let people in again: checkvalve approvals reviewer invite NAME"),
 )
 
 
@@ -58,10 +60,9 @@ def register(
             by = prove(context, queue, token, token_file)
             here = place()
             _explain(restart(store, here, queue.reviewers, Order(by, note, origin, from_event)))
-            for one in here.public_keys():
-                typer.echo(str(one))
-            typer.echo("give these lines to verifiers and witnesses over a way you trust", err=True)
-            typer.echo("start again whatever signs, decides or runs: it still has the old key", err=True)
+            say(f"the new public keys are in {Path(os.path.normpath(here.public_file))}")
+            say("give them to verifiers and witnesses over a way you trust")
+            say("start again whatever signs, decides or runs: it still has the old key")
 
 
 def _explain(done: Restarted) -> None:
