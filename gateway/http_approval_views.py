@@ -1,7 +1,7 @@
 """What the HTTP API says of a call. Values are content: whoever shows them shows them as text and nothing else.
 
-Guarantees: ``shown`` is neutralised and says what it leaves out; ``args`` are the arguments, for programs. In both, what
-a rule redacts is a mark, and ``redacted`` lists where; the exact ones take the right to reveal, and are recorded.
+Guarantees: ``shown`` is neutralised and says what it leaves out; ``args`` are the arguments, for programs. In both,
+what a rule redacts is a mark, and ``redacted`` lists where; the exact ones take the right to reveal, and are recorded.
 """
 
 from __future__ import annotations
@@ -110,6 +110,9 @@ class Card(Line):
     plan: dict[str, Any] | None = Field(None, description="how it is to be answered: quorum, times, channels")
     votes: list[dict[str, Any]] = Field([], description="who said what so far; one person has one voice")
     missing: list[dict[str, int]] = Field([], description="what each alternative still needs, by role; nearest first")
+    seeded: dict[str, Any] | None = Field(
+        None, description="in the answer to a decision: that the call was made up, and what was to be seen"
+    )
     reachable: bool = Field(True, description="false: the reviewers there are cannot approve it, so it waits in vain")
 
 

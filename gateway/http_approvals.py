@@ -31,6 +31,7 @@ from checkvalve.approvals.remarks import read_talk
 from checkvalve.approvals.reproposals import RESPONDED
 from checkvalve.approvals.responding import respond
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.seed_cards import with_items
 from checkvalve.approvals.seen import Seen, seen
 from checkvalve.approvals.selection import MAX_PAGE, mark, page
 from checkvalve.approvals.snoozes import put_off_by
@@ -96,6 +97,7 @@ async def listing(  # noqa: PLR0913  # each is a part of the query
             without=() if snoozed or caller.reviewer is None else put_off_by(queue, caller.reviewer),
         )
         more = _cursor(rows[-1]) if len(rows) == limit else None
+        rows = with_items(queue, caller.reviewer, rows, states=state, thread=thread, after=place, more=more is not None)
         return Listed(approvals=[Line(**line(row)) for row in rows], next=more, mark=seen)
 
     return await until(server, caller, look, lambda found: not since or found.mark > since, wait=wait)
