@@ -1,7 +1,7 @@
 """Looking at what a call's card does not show, over HTTP: a request of its own, that the log has before the answer.
 
-Guarantees: it takes a reviewer's token with the role ``revealer``; a client sees the marks of its calls and no more; the
-answer is not to be kept by anybody on the way.
+Guarantees: it takes a reviewer's token with the role ``revealer``; a client sees the marks of its calls and no more;
+the answer is not to be kept by anybody on the way.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _ESCAPE: Final = re.compile(  # content has no such brackets
 NOT_SHOWN: Final = "\u25a0"
 """Stands for a byte that is not shown."""
 Piece = tuple[str, str]
-"""A kind and a text. Kinds: ``text``, ``escape``, ``redacted``; of marked text ``text untrusted``, ``redacted untrusted``."""
+"""A kind and a text. Kinds: ``text``, ``escape``, ``redacted``; where text is marked, its trust follows the word."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""No module shows a call as it is stored: whatever reads the exact arguments is on a list, with what it needs them for."""
+"""No module shows a call as it is stored: what reads the exact arguments is on a list, with what it needs them for."""
 
 from __future__ import annotations
 
