@@ -13,6 +13,7 @@ import typer
 
 from checkvalve.approvals.answer_command import NOTHING, Others, add_answers
 from checkvalve.approvals.attention import note_shown
+from checkvalve.approvals.attention_command import attention_app
 from checkvalve.approvals.calling_command import add_calling
 from checkvalve.approvals.card import as_text
 from checkvalve.approvals.damaged import list_readable, say_damaged
@@ -82,6 +83,7 @@ def approvals_app(
     add_calling(app, open_queue)
     _add_going_on(app, open_queue)
     add_report(app, open_queue)
+    app.add_typer(attention_app(open_queue), name="attention")
     app.add_typer(standing_app(open_queue), name="standing")
     add_emergency(app, open_queue, lambda queue, row: print_card(queue, queue.veiling.seen(row), unpack, full=False))
     app.add_typer(delegate_app(open_queue), name="delegate")

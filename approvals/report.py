@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import afterlooks
+from checkvalve.approvals import afterlooks, seed_figures
 from checkvalve.approvals.afterlooks import AfterLook
 from checkvalve.approvals.attention import HOUR, SHOWN
 from checkvalve.approvals.clock import rfc3339
@@ -105,6 +105,7 @@ class Report:
     groups: list[Group] = field(default_factory=list)
     people: list[Person] = field(default_factory=list)
     glasses: list[AfterLook] = field(default_factory=list)  # broken within the span, or not looked at yet
+    seeded: seed_figures.Figures | None = None  # of the whole team; None where too few people have answered
 
     def to_json(self) -> dict[str, JSON]:
         """Return it for programs."""
@@ -115,6 +116,7 @@ class Report:
             "groups": [{**asdict(item), "tier": item.tier.value} for item in self.groups],
             "people": [asdict(item) for item in self.people],
             "broken_glasses": [item.to_json() for item in self.glasses],
+            "seeded": None if self.seeded is None else self.seeded.to_json(),
         }
 
 
@@ -127,7 +129,8 @@ def report(store: Store, *, since: int, until: int, fast: float) -> Report:
     groups = sorted((_group(key, items) for key, items in grouped.items()), key=lambda item: (-item.asked, item.tool))
     with store.read() as connection:
         broken = [one for one in afterlooks.entries(connection, everything=True) if one.is_open or one.at >= since]
-    return Report(since, until, fast, groups, _people(found, fast), broken)
+    seen = seed_figures.team(store, since=since)
+    return Report(since, until, fast, groups, _people(found, fast), broken, seen)
 
 
 def decided(store: Store, since: int) -> list[Decided]:

@@ -55,6 +55,10 @@ def _print(found: Report, queue: Queue) -> None:
     out = console()
     span = f"{to_the_second(found.since)[_DAY]} to {to_the_second(found.until)[_DAY]}"
     _print_glasses(found)
+    if found.seeded is not None and found.seeded.rate is not None:
+        out.print(
+            f"of {found.seeded.answered} made-up questions the team saw {found.seeded.caught} ({found.seeded.rate:.0%})"
+        )
     if not found.groups:
         out.print(f"nobody was asked anything, {span}")
         return

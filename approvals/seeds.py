@@ -149,7 +149,7 @@ def plant(connection: sa.Connection, reviewer: str, body: Mapping[str, JSON], *,
     Raises:
         ConflictError: they have not agreed, or the item is too long.
     """
-    if not _agreed(connection, reviewer):
+    if not has_agreed(connection, reviewer):
         raise ConflictError("this person has not agreed to seeded items", remedy="nothing was stored")
     text = canonical(dict(body)).decode()
     if len(text) > MAX_BODY:
@@ -166,7 +166,7 @@ def open_for(queue: Queue, reviewer: Reviewer) -> list[Seed]:
     now = queue.clock()
     mine = (_row.reviewer == reviewer.name, _row.answer == "", _row.expires_at > now)
     with queue.store.read() as connection:
-        if not _agreed(connection, reviewer.name):
+        if not has_agreed(connection, reviewer.name):
             return []
         rows = connection.execute(sa.select(seeds).where(*mine).order_by(_row.made_at, _row.id)).mappings().all()
         return [_seed(row) for row in rows if _is_sound(connection, row)]
@@ -180,7 +180,7 @@ def find(queue: Queue, name: str, reviewer: Reviewer) -> Seed | None:
         if row is None or not _is_sound(connection, row):
             return None
         seen = row["answer"] in {YES, *CAUGHT} or (
-            row["answer"] == "" and row["expires_at"] > queue.clock() and _agreed(connection, reviewer.name)
+            row["answer"] == "" and row["expires_at"] > queue.clock() and has_agreed(connection, reviewer.name)
         )
         return _seed(row) if seen else None
 
@@ -236,7 +236,7 @@ def listed(queue: Queue, reviewer: Reviewer, *, limit: int = 100) -> list[dict[s
     return [{"id": row.id, "seeded": True, "state": row.answer or "open"} for row in rows]
 
 
-def _agreed(connection: sa.Connection, reviewer: str) -> bool:
+def has_agreed(connection: sa.Connection, reviewer: str) -> bool:
     """Say whether somebody has agreed, by the row and by the log."""
     query = sa.select(_consent.agreed_at).where(_consent.reviewer == reviewer, _consent.ended_at.is_(None))
     at = connection.execute(query).scalar()
@@ -278,5 +278,6 @@ def _seed(row: sa.RowMapping) -> Seed:
 
 __all__ = [
     "CAUGHT", "DOUBT", "EXPIRED", "NO", "YES", "Consent", "Seed", "agree", "answer", "close_over", "consents", "find",
+    "has_agreed",
     "listed", "open_for", "plant", "withdraw",
 ]  # fmt: skip

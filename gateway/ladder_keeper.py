@@ -12,16 +12,21 @@ from typing import Final
 from checkvalve.approvals.ladder import Ladder, Look
 from checkvalve.approvals.queue import Queue
 from checkvalve.gateway.logs import get_logger
+from checkvalve.gateway.seed_keeper import SeedKeeper
 
 EVERY: Final = 1.0
 """Seconds between looks."""
+SEED_EVERY: Final = 60
+"""Looks after which seeded items are looked after once: their moments are days apart."""
 
 
 class LadderKeeper:
     """Looks after the ladders of one queue in a thread of this process."""
 
-    def __init__(self, queue: Queue, *, every: float = EVERY) -> None:
-        """:meth:`start` begins."""
+    def __init__(self, queue: Queue, *, every: float = EVERY, seeding: SeedKeeper | None = None) -> None:
+        """:meth:`start` begins; ``seeding`` is what makes seeded items, where this process does."""
+        self._seeding = seeding
+        self._looks = 0
         self._ladder = Ladder(queue)
         self._every = every
         self._stop = threading.Event()
@@ -42,6 +47,9 @@ class LadderKeeper:
         while not self._stop.is_set():
             try:
                 self._tell(self._ladder.tick())
+                if self._seeding is not None and self._looks % SEED_EVERY == 0:
+                    self._seeding.tick()
+                self._looks += 1
             except Exception as error:  # noqa: BLE001  # a store that does not answer now may do so in a second
                 self._complain("the clocks of the queue cannot be looked at now", type(error).__name__)
             else:

@@ -33,6 +33,12 @@ class ReviewSettings(EscalationSettings, OidcSettings, DoctorSettings, AdoptionS
     )
     review_session: int = Field(28_800, ge=300, le=604_800, description="seconds after which one signs in again anyway")
 
+    seeded_items: int = Field(
+        0,
+        ge=0,
+        le=5,
+        description="made-up questions within a week, at most, for each reviewer who has agreed; 0: none",
+    )
     standing_rules: Literal["off", "one", "two"] = Field(
         "two", description="how many people make a standing rule; off: none is made, and none counts"
     )

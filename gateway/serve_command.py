@@ -16,6 +16,8 @@ from typing import Annotated, Any
 import typer
 
 from checkvalve.approvals.clock import to_the_second
+from checkvalve.approvals.manifest import load_manifest
+from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.queue import Queue
 from checkvalve.gateway.app import build, open_queue
 from checkvalve.gateway.errors import MissingExtraError, SettingsError
@@ -24,6 +26,7 @@ from checkvalve.gateway.ladder_keeper import LadderKeeper
 from checkvalve.gateway.logs import get_logger, printable
 from checkvalve.gateway.places import tokens_file
 from checkvalve.gateway.rules_said import say_rules
+from checkvalve.gateway.seed_keeper import SeedKeeper
 from checkvalve.gateway.settings import LoadedSettings, Settings, refuse_reviewer_token
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -124,13 +127,21 @@ def serve_pages(found: LoadedSettings) -> None:
     with _listening(found.settings) as listener:
         queue = open_queue(found.settings)
         say_rules(queue, found.settings.channels)
-        ladder = LadderKeeper(queue)
+        ladder = LadderKeeper(queue, seeding=_seeding(queue, found.settings))
         ladder.start()
         try:
             _run(Site(_pages(queue, found, listener, review_point(found.settings, queue))), listener)
         finally:
             ladder.stop()
             queue.store.close()
+
+
+def _seeding(queue: Queue, settings: Settings) -> SeedKeeper | None:
+    """Return what makes seeded items beside gateways that run elsewhere; it takes their manifest."""
+    if settings.manifest is None:
+        return None
+    manifest, policy = load_manifest(settings.manifest), load_policy(settings.policy)
+    return SeedKeeper(queue, manifest, policy, per_week=settings.seeded_items, profile=settings.profile)
 
 
 def _run(app: Any, listener: socket.socket) -> None:

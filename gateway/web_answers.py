@@ -40,11 +40,15 @@ def proven(sent: Posted, name: str, seal: str) -> Proposal:
     Raises:
         Stop: the seal is another one's, or the record has changed since, or the answer came too fast.
     """
-    proposal = sent.visit.desk.queue.get(name)
+    return proven_row(sent, sent.visit.desk.queue.get(name), seal)
+
+
+def proven_row(sent: Posted, proposal: Proposal, seal: str) -> Proposal:
+    """Return a call that was read, on the same conditions."""
     at, _, rest = seal.partition(".")
     version, _, mac = rest.partition(".")
-    where = link(f"/items/{name}")
-    if not sent.visit.session.is_sealed(mac, "shown", name, proposal.digest, version, at):
+    where = link(f"/items/{proposal.id}")
+    if not sent.visit.session.is_sealed(mac, "shown", proposal.id, proposal.digest, version, at):
         raise Stop(409, "stale", back=where)
     if version != str(proposal.version):
         raise Stop(409, "moved", f"{proposal.state.value}: {proposal.decided_by}", back=where)
@@ -53,7 +57,7 @@ def proven(sent: Posted, name: str, seal: str) -> Proposal:
     return proposal
 
 
-def _typed(proposal: Proposal, sent: Posted, where: str) -> None:
+def typed(proposal: Proposal, sent: Posted, where: str) -> None:
     """Check the start of the digest that somebody typed.
 
     Raises:
@@ -72,7 +76,7 @@ def yes(request: Request, sent: Sent, name: Id) -> Response:
     where, note = link(f"/items/{name}"), sent.get("note")[:MAX_NOTE]
     tier = pages_data.tier(proposal)
     if tier in GRAVE:
-        _typed(proposal, sent, where)
+        typed(proposal, sent, where)
     data = sent.get("scope") == "data" and bool(proposal.endorsable)
     proof = step_up_of(request, sent, proposal)
     if isinstance(proof, Response):  # the page that asks for it
@@ -117,7 +121,7 @@ def mandate(sent: Sent, name: Id) -> Response:
     if offered is None or proposal.state is not State.PENDING:
         raise Stop(409, "mandate", back=where)
     if pages_data.tier(proposal) in GRAVE:
-        _typed(proposal, sent, where)
+        typed(proposal, sent, where)
     queue, who = sent.visit.desk.queue, sent.visit.reviewer
     if not sent.visit.desk.single_user and own_call(sent.visit, proposal):
         raise Stop(403, "own", back=where)
@@ -135,7 +139,7 @@ def several(sent: Sent, name: Id) -> Response:
     rows = batch_of(sent.visit.desk.queue.store, sent.visit.desk.queue.get(name)).rows
     equal = {row.id for row in rows}
     if answer == "yes" and rows and pages_data.tier(rows[0]) in GRAVE:
-        _typed(rows[0], sent, link(f"/equal/{name}"))
+        typed(rows[0], sent, link(f"/equal/{name}"))
     outcomes: dict[str, str] = {}
     for item in chosen:
         try:
@@ -169,4 +173,4 @@ def resume(sent: Sent) -> Response:
     return back(f"{HOME}?done=resumed")
 
 
-__all__ = ["REASONS", "router"]
+__all__ = ["MAX_NOTE", "REASONS", "proven", "proven_row", "router", "typed"]

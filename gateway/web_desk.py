@@ -75,6 +75,7 @@ class Desk:
     log: LogPlace = field(default_factory=LogPlace)
     undo: UndoPoint | None = None
     rules: Place | None = None
+    seeded_items: int = 0
     streams: int = 0
 
     def __post_init__(self) -> None:

@@ -21,6 +21,7 @@ from checkvalve.gateway.web_card import view
 from checkvalve.gateway.web_desk import Looking, Visit, link
 from checkvalve.gateway.web_glass_view import urgent_view
 from checkvalve.gateway.web_item import Id, card_of, hidden_from, now_ms, own_call, shown_seal
+from checkvalve.gateway.web_seed_rows import with_seeds
 from checkvalve.gateway.web_text import Shown, line, shown
 from checkvalve.gateway.web_views import CardView
 
@@ -40,6 +41,7 @@ def queue(visit: Looking, page: PageNumber = 0, done: str = "") -> Response:
     load, away = pages_data.load(store, now, reviewer=visit.reviewer.name), hidden_from(visit)
     rows = pages_data.waiting(store, page=page, without=away)
     views, damaged = _views(visit, rows)
+    views, counted = with_seeds(visit, views, load, page=page)
     lost, unreadable = _views(visit, pages_data.unknown(store)) if page == 0 and load.unknown else ([], [])
     return visit.page(
         "queue.html",
@@ -49,7 +51,7 @@ def queue(visit: Looking, page: PageNumber = 0, done: str = "") -> Response:
         put_off=[(view(veiling.seen(desk.queue.get(name))), until) for name, until in away.items()]
         if page == 0
         else [],
-        load=load,
+        load=counted,
         equals=_equals(visit) if page == 0 else [],
         unknown=lost,
         paused=[(item.thread, line(item.thread)) for item in desk.queue.paused()],

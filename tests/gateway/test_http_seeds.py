@@ -1,0 +1,149 @@
+"""Seeded items over HTTP and in the terminal: the same for one person, marked for auditors, gone for everybody else."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from checkvalve.approvals import seeds
+from checkvalve.approvals.records import State
+from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.roles import Role
+from checkvalve.approvals.seed_tables import seed_consents
+from checkvalve.gateway import cli
+from checkvalve.gateway.seed_keeper import SeedKeeper
+from tests.approvals.made import REVIEW, decided
+from tests.gateway.test_http_api import problem, serving
+from tests.gateway.test_http_approvals import Desk
+
+pytestmark = pytest.mark.claim("C4")
+
+
+class Bench(Desk):
+    """The API with a reviewer who has agreed, and an item that waits for them."""
+
+    def __init__(self, api: Any) -> None:
+        super().__init__(api)
+        self.queue = api.gateway.queue
+        self.real = self.waiting()
+        assert api.client.post("/attention/agree", headers=self.boss).json()["agreed_at"]
+        gateway = api.gateway
+        maker = SeedKeeper(self.queue, gateway.manifest, gateway.policy, per_week=5, draw=random.Random(2))
+        with self.queue.store.write() as connection:  # its moment has come
+            connection.execute(sa.update(seed_consents).values(next_at=1))
+        assert maker.tick() == 1
+        (self.id,) = self.ids() - {self.real.id}
+
+    def ids(self, headers: Any = None) -> set[str]:
+        found = self.api.client.get("/approvals", headers=headers or self.boss).json()["approvals"]
+        return {one["id"] for one in found}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with serving(tmp_path) as api:  # which makes none by itself
+        yield Bench(api)
+
+
+def test_it_looks_like_any_call_to_one_reviewer_and_is_nothing_to_all_others(bench: Bench) -> None:
+    shown = bench.api.client.get(f"/approvals/{bench.id}", headers=bench.boss)
+    real = bench.api.client.get(f"/approvals/{bench.real.id}", headers=bench.boss).json()
+    card = shown.json()
+    assert shown.headers["etag"] == f'"{card["digest"]}"'
+    assert set(card) == set(real)
+    assert {name: type(value) for name, value in card.items()} == {name: type(value) for name, value in real.items()}
+    assert (card["state"], card["seeded"], card["rule"]) == ("pending", None, "untrusted-target")
+    for headers in (bench.api.ann, bench.api.bob, bench.bearer("ben")):
+        assert bench.id not in bench.ids(headers)
+        assert problem(bench.api.client.get(f"/approvals/{bench.id}", headers=headers))[0] == 404
+        answer = bench.api.client.get(f"/approvals/{bench.id}/result", headers=headers)
+        assert problem(answer)[0] == 404
+
+
+@pytest.mark.parametrize(("what", "caught"), [("approve", False), ("reject", True), ("respond", True)])
+def test_an_answer_is_revealed_at_once(bench: Bench, what: str, caught: bool) -> None:
+    path, card = f"/approvals/{bench.id}/decision", bench.api.client.get(f"/approvals/{bench.id}", headers=bench.boss)
+    body, match = {"type": what, "message": "who?"}, {"If-Match": card.headers["etag"]}
+    assert problem(bench.api.client.post(path, json=body, headers=bench.boss)) == (428, "digest_needed")
+    wrong = {"If-Match": f'"{bench.real.digest}"'}
+    assert problem(bench.api.client.post(path, json=body, headers={**bench.boss, **wrong})) == (412, "other_digest")
+    told = bench.api.client.post(path, json=body, headers={**bench.boss, **match}).json()
+    assert (told["state"], told["seeded"]["seeded"], told["seeded"]["caught"]) == ("revealed", True, caught)
+    assert told["seeded"]["bad"] in json.dumps(card.json())
+    assert bench.id not in bench.ids()
+    assert problem(bench.api.client.post(path, json=body, headers={**bench.boss, **match}))[0] == 404
+    assert bench.queue.grant(bench.id) is None
+    assert bench.queue.get(bench.real.id).state is State.PENDING
+    mine = bench.api.client.get("/attention", headers=bench.boss).json()
+    assert (mine["own"]["caught"], mine["own"]["missed"], mine["team"]) == (int(caught), int(not caught), None)
+
+
+def test_marks_are_for_auditors_and_not_for_whoever_it_waits_for(bench: Bench) -> None:
+    queue = bench.queue
+    boss = next(one for one in seeds.consents(queue))
+    assert boss.reviewer == "boss"
+    assert bench.api.client.get("/attention/items", headers=bench.boss).json() == []
+    assert problem(bench.api.client.get("/attention/items", headers=bench.api.ann)) == (403, "not_a_reviewer")
+    chief = queue.reviewers.authenticate(bench.boss["Authorization"].removeprefix("Bearer "))
+    token = queue.reviewers.add("eva", by=chief, roles=[Role.AUDITOR])
+    found = bench.api.client.get("/attention/items", headers={"Authorization": f"Bearer {token}"}).json()
+    assert found == [{"id": bench.id, "seeded": True, "state": "open"}]
+    token = queue.reviewers.add("uwe", by=chief, roles=[Role.APPROVER])
+    answer = bench.api.client.get("/attention/items", headers={"Authorization": f"Bearer {token}"})
+    assert problem(answer) == (403, "not_allowed")
+
+
+def test_consent_is_taken_back_over_http_and_again_is_a_conflict(bench: Bench) -> None:
+    post = bench.api.client.post
+    assert problem(post("/attention/agree", headers=bench.boss)) == (409, "decided")
+    assert post("/attention/withdraw", headers=bench.boss).json()["agreed_at"] is None
+    assert bench.id not in bench.ids()
+    assert problem(post("/attention/withdraw", headers=bench.boss)) == (409, "decided")
+    assert problem(post("/attention/agree", headers=bench.api.ann)) == (403, "not_a_reviewer")
+
+
+@pytest.mark.claim("C2")
+def test_an_agent_that_calls_its_own_call_seeded_is_asked_about_like_any_other(bench: Bench) -> None:
+    """No name, no argument and no thread of a call makes it an item: those are written by code of ours alone."""
+    queue = bench.queue
+
+    for thread, args in (("seeded", {"to": "x", "seeded": True}), (f"seeding:{bench.id}", {"id": bench.id})):
+        request = ActionRequest.build("send_mail", args, thread=thread, call_id="seeded.made", requester="boss")
+        row = queue.propose(request, decided(REVIEW))
+        assert row.state is State.PENDING
+        assert row.id in bench.ids(bench.bearer(f"r{len(thread)}"))
+        assert seeds.find(queue, row.id, queue.reviewers.authenticate(bench.boss["Authorization"][7:])) is None
+
+
+def test_the_terminal_says_the_same_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(tmp_path) as api:
+        token = api.gateway.queue.reviewers.add("ann2")
+        (tmp_path / "t").write_text(token)
+    capsys.readouterr()
+    monkeypatch.setenv("CHECKVALVE_DATABASE_URL", f"sqlite:///{tmp_path / 'gate.db'}")
+    monkeypatch.setenv("CHECKVALVE_MANIFEST", str(Path(__file__).resolve().parents[2] / "examples" / "run_tools.yaml"))
+
+    def run(*args: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["checkvalve", "approvals", "attention", *args])
+        cli.run(cli.app)
+        captured = capsys.readouterr()
+        return captured.out + captured.err
+
+    mine = ("--token-file", str(tmp_path / "t"))
+    assert run("list") == "nobody has agreed\n"
+    assert run("agree", *mine).startswith("ann2 agreed; take it back:")
+    assert "you have agreed to seeded items already" in run("agree", *mine)
+    assert run("list").startswith("ann2  since ")
+    assert run("mine", *mine) == "none answered yet\n"
+    assert json.loads(run("mine", "--json", *mine)) == {"caught": 0, "missed": 0, "rate": None}
+    assert run("items", *mine) == "there is none\n"
+    assert run("withdraw", *mine) == "ann2 is shown none any more\n"
