@@ -56,6 +56,7 @@ from checkvalve.gateway import (
     web_queue,
     web_reveal,
     web_rules,
+    web_seeds,
     web_standing,
     web_talk,
     web_undo,
@@ -72,6 +73,7 @@ from checkvalve.gateway.web_kept import kept, page_again
 from checkvalve.gateway.web_security import Shield, hosts_of
 
 _ROUTERS: Final[tuple[APIRouter, ...]] = (
+    web_seeds.router,  # first: of an address that is an item's it takes care, and hands every other on
     web_account.router,
     web_answers.router,
     web_delegations.router,
@@ -135,6 +137,7 @@ def open_desk(
         secure=settings.review_origin.startswith("https://"),
         log=log_place(settings),
         rules=Place(queue, settings, settings_file),
+        seeded_items=settings.seeded_items,
     )
 
 
