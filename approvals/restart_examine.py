@@ -14,8 +14,9 @@ ends what is good: so what somebody signed with a stolen key cannot make more of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -29,6 +30,8 @@ from checkvalve.approvals.merkle import EMPTY, Frontier
 from checkvalve.approvals.tables import audit_head, events
 from checkvalve.approvals.tiles import Tiles
 from checkvalve.approvals.walk import leaf_of
+
+_STREAM: Final = {"yield_per": 1_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,44 @@ class _Walk:
             self.good = found_here[0]
 
 
+@dataclass(slots=True)
+class _Stored:
+    """What examining keeps of the stored events: hashes and numbers, since there may be very many."""
+
+    leaves: dict[int, bytes] = field(default_factory=dict)
+    broken: set[int] = field(default_factory=set)  # whose hash or commitment is not that of what they hold
+    emptied: set[int] = field(default_factory=set)
+    told: dict[int, Event] = field(default_factory=dict)  # which say what was removed or erased
+    last: dict[int, str] = field(default_factory=dict)  # the hash of the newest one
+    rows: int = 0
+
+    @classmethod
+    def of(cls, connection: sa.Connection, base: int) -> _Stored:
+        """Read the events after ``base``."""
+        found = cls()
+        query = sa.select(events).where(events.c.seq > base).order_by(events.c.seq)
+        for row in connection.execute(query, execution_options=_STREAM).mappings():
+            found.rows += 1
+            event = Event(**row)
+            if type(event.seq) is int:  # an edited one may be anything
+                found._take(event)
+        return found
+
+    def _take(self, event: Event) -> None:
+        self.leaves[event.seq] = leaf_of(event)
+        self.last = {event.seq: event.hash}
+        if not event.is_whole:
+            self.broken.add(event.seq)
+        if event.is_erased:
+            self.emptied.add(event.seq)
+        if event.kind in {PRUNED, ERASED}:
+            self.told[event.seq] = event
+
+    def gone(self, good: Collection[int]) -> Gone:
+        """Return what is gone by the events that are good."""
+        return Gone(event for seq, event in sorted(self.told.items()) if seq in good)
+
+
 def examine(
     connection: sa.Connection, closing: Follows, outside: Iterable[Outside], *, base: int, before: int | None = None
 ) -> Examined:
@@ -101,28 +142,27 @@ def examine(
     for one in known:
         if limit is None or one.checkpoint.size <= limit:
             wanted.setdefault(one.checkpoint.size, []).append(one)
-    query = sa.select(events).where(events.c.seq > base).order_by(events.c.seq)
-    rows = connection.execute(query).mappings().all()
-    stored = {row["seq"]: Event(**row) for row in rows if isinstance(row["seq"], int)}
+    stored = _Stored.of(connection, base)
     tiles, top = Tiles(connection), max(wanted, default=0)
     by_tiles = _walked(wanted, (_tile(tiles, at) for at in range(top)))  # 2.
     by_events = _walked(wanted, _stored(stored, tiles, base, top))
     best = max((by_events, by_tiles), key=lambda walk: walk.good.checkpoint.size if walk.good else 0)  # 3.
     signed = max((one.checkpoint.size for one in known), default=0)
-    found = Examined(base, signed=signed, rows=len(rows)) if best.good is None else _of(best.good, base, signed, rows)
+    found = Examined(base, signed=signed, rows=stored.rows)
+    if best.good is not None:
+        point = best.good.checkpoint
+        found = replace(found, size=point.size, text=str(best.good.note), root=point.root)
     good = _good(found, stored, best.leaves)  # 4.
-    doubtful = tuple(row for row in rows if row["seq"] not in good)
+    query = sa.select(events).where(events.c.seq > base).order_by(events.c.seq)
+    doubtful = tuple(
+        row for row in connection.execute(query, execution_options=_STREAM).mappings() if row["seq"] not in good
+    )
     changed = _ranges(seq for seq in range(base + 1, found.last + 1) if seq not in good)
-    gone = Gone(stored[seq] for seq in sorted(good) if stored[seq].kind in {PRUNED, ERASED})
+    gone = stored.gone(good)
     real = tuple(pair for pair in changed if not gone.is_removed(*pair))
     whole = not doubtful and not real and signed <= found.size and _is_head(connection, found, stored)
     parts = {"doubtful": doubtful, "changed": real, "leaves": tuple(best.leaves[: found.size])}
     return replace(found, **parts, is_whole=whole and before is None)  # type: ignore[arg-type]  # fields of these types
-
-
-def _of(good: Opened, base: int, signed: int, rows: Sequence[object]) -> Examined:
-    point = good.checkpoint
-    return Examined(base, point.size, str(good.note), point.root, signed=signed, rows=len(rows))
 
 
 def _opened(closing: Follows, outside: Iterable[Outside]) -> Iterator[Opened]:
@@ -149,29 +189,25 @@ def _tile(tiles: Tiles, index: int) -> bytes | None:
         return None
 
 
-def _stored(stored: dict[int, Event], tiles: Tiles, base: int, top: int) -> Iterator[bytes | None]:
+def _stored(stored: _Stored, tiles: Tiles, base: int, top: int) -> Iterator[bytes | None]:
     """Yield the leaves of the events as they are stored; of one that is not there, the hash that was kept of it."""
     for index in range(top):
-        event = stored.get(base + index + 1)
-        yield _tile(tiles, index) if event is None else leaf_of(event)
+        leaf = stored.leaves.get(base + index + 1)
+        yield _tile(tiles, index) if leaf is None else leaf
 
 
-def _good(found: Examined, stored: dict[int, Event], leaves: Sequence[bytes]) -> set[int]:
+def _good(found: Examined, stored: _Stored, leaves: Sequence[bytes]) -> set[int]:
     """Do step 4."""
-    good = set[int]()
-    for index in range(found.size):
-        event = stored.get(found.base + index + 1)
-        if event is not None and event.is_whole and leaf_of(event) == leaves[index]:
-            good.add(event.seq)
-    gone = Gone(stored[seq] for seq in sorted(good) if stored[seq].kind == ERASED)
-    return {seq for seq in good if not stored[seq].is_erased or gone.is_erased(seq)}
+    numbers = range(found.base + 1, found.last + 1)
+    good = {seq for seq in numbers if stored.leaves.get(seq) == leaves[seq - found.base - 1]} - stored.broken
+    gone = stored.gone(good)
+    return {seq for seq in good if seq not in stored.emptied or gone.is_erased(seq)}
 
 
-def _is_head(connection: sa.Connection, found: Examined, stored: dict[int, Event]) -> bool:
+def _is_head(connection: sa.Connection, found: Examined, stored: _Stored) -> bool:
     """Say whether the head is the last event that was signed."""
     row = connection.execute(sa.select(audit_head.c.seq, audit_head.c.hash)).one_or_none()
-    last = stored.get(found.last)
-    return last is not None and row is not None and (row.seq, row.hash) == (last.seq, last.hash)
+    return row is not None and (row.seq, row.hash) == (found.last, stored.last.get(found.last))
 
 
 def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
