@@ -15,7 +15,12 @@ class AdoptionSettings(BaseModel):
     )
 
 
+SIGN_IN: Final = (
+    "oidc_auto_add", "oidc_client_id", "oidc_domains", "oidc_groups_claim", "oidc_issuer", "oidc_roles",
+)  # fmt: skip
+"""Settings that decide who somebody is who comes from an organisation's sign-in, and what that person may do."""
 DECIDING: Final = (
+    *SIGN_IN,
     "bits_per_source", "break_glass", "break_glass_open", "decide_within", "endorsed_for", "execute_within",
     "inbound_detectors", "inbound_filter", "inbound_keys", "inbound_keys_of", "inbound_max_tokens", "inbound_tokens",
     "inbound_withhold", "max_asks", "max_calls", "max_questions", "max_turns", "mode", "on_new_message",
@@ -25,4 +30,4 @@ DECIDING: Final = (
 )  # fmt: skip
 """Settings that decide what runs, and who has to agree. Places, addresses and how things look are none of these."""
 
-__all__ = ["DECIDING", "AdoptionSettings"]
+__all__ = ["DECIDING", "SIGN_IN", "AdoptionSettings"]

@@ -129,7 +129,7 @@ def propose(body: NewRules, server: Server, caller: Calling, response: Response)
     given: dict[str, RuleText] = {part: RuleText(part, found, "given") for part, found in body.texts.items()}
     try:
         place = _place(server)
-        parts = body.parts or list(given)
+        parts: list[str] = [*body.parts] or [*given]
         made = _rules(server).propose(draft_of(place, Wanted(given, parts, body.note, body.overlap_seconds)), reviewer)
         view = whole(place, made)
     except (ApprovalError, GatewayError) as error:

@@ -16,12 +16,13 @@ from checkvalve.approvals.adopted import Adopted
 from checkvalve.approvals.errors import ConfigError, ManifestError, PolicyError, ReviewRulesError
 from checkvalve.approvals.manifest import parse_manifest
 from checkvalve.approvals.policy import MAX_POLICY_BYTES, Policy, parse_policy
+from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.review_rules import ReviewRules, parse_review_rules
-from checkvalve.approvals.rulesets import RuleText, settings_text
+from checkvalve.approvals.rulesets import RuleText, setting_in, settings_text
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.strictyaml import MAX_YAML_BYTES
 from checkvalve.approvals.toolspec import Manifest
-from checkvalve.gateway.adoption_settings import DECIDING
+from checkvalve.gateway.adoption_settings import DECIDING, SIGN_IN
 from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.settings import Settings
 
@@ -136,6 +137,22 @@ def deciding_settings(settings: Settings) -> RuleText:
     return RuleText("settings", settings_text(said), "(file and environment)")
 
 
+def sign_in_counts(queue: Queue, settings: Settings) -> bool:
+    """Say whether people may come in by these settings of an organisation's sign-in: those in force are the same.
+
+    Else whoever can write the settings could name a sign-in of their own, and be the second person. Where nothing is in
+    force, they count as they are.
+
+    Raises:
+        StoreCorruptError: the record of what was adopted is not what the log says.
+    """
+    current = queue.rule_changes.current()
+    if current is None:
+        return True
+    adopted, mine = queue.rule_changes.texts(current)["settings"], deciding_settings(settings).text
+    return all(setting_in(adopted, name) == setting_in(mine, name) for name in SIGN_IN)
+
+
 def read_part(part: str, path: Path) -> RuleText:
     """Return the text of one file.
 
@@ -173,5 +190,5 @@ def _packaged(part: str, name: str) -> RuleText:
 
 __all__ = [
     "RuleFiles", "all_texts", "check_texts", "deciding_settings", "load_adopted", "manifest_text", "policy_text",
-    "read_part", "review_file", "review_text", "rule_files", "schema_text",
+    "read_part", "review_file", "review_text", "rule_files", "schema_text", "sign_in_counts",
 ]  # fmt: skip

@@ -63,9 +63,11 @@ from checkvalve.gateway import (
 )
 from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.logs import get_logger
+from checkvalve.gateway.oidc import Provider
 from checkvalve.gateway.oidc_rules import origin_of, provider_of
 from checkvalve.gateway.redeciding import deciding_by
 from checkvalve.gateway.rule_impact import Place
+from checkvalve.gateway.rulefiles import sign_in_counts
 from checkvalve.gateway.settings import Settings
 from checkvalve.gateway.web_desk import HOME, STATIC_FOLDER, Desk, SignIn, Stop, Visit, desk_of, session_of, words_of
 from checkvalve.gateway.web_door import Door, site_of
@@ -129,7 +131,7 @@ def open_desk(
         queue,
         SqlContentStore(queue.store),
         Sessions(queue.store, queue.clock, idle=settings.review_idle, absolute=settings.review_session),
-        Door(queue.reviewers, site_of(origin), provider_of(settings, origin)),
+        Door(queue.reviewers, site_of(origin), _provider(queue, settings, origin)),
         unpack,
         deciding_by(settings, settings_file),
         origin=origin,
@@ -139,6 +141,15 @@ def open_desk(
         rules=Place(queue, settings, settings_file),
         seeded_items=settings.seeded_items,
     )
+
+
+def _provider(queue: Queue, settings: Settings, origin: str) -> Provider | None:
+    """Return the organisation's sign-in; none where its settings are not those that people adopted."""
+    found = provider_of(settings, origin)
+    if found is not None and not sign_in_counts(queue, settings):
+        get_logger().error("nobody comes in by the organisation: its settings were not adopted (checkvalve rules)")
+        return None
+    return found
 
 
 def create_pages(desk: Desk, settings: Settings) -> ASGIApp:

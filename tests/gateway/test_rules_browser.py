@@ -16,13 +16,13 @@ from tests.gateway.test_web_browser import chromium as chromium  # noqa: PLC0414
 
 pytestmark = [pytest.mark.browser, pytest.mark.enable_socket, pytest.mark.claim("C4")]
 
-LAX = '\n@id("all-mail")\n@decision("allow")\npermit (principal, action == Action::"send", resource);\n'
-
 
 @pytest.fixture
 def tabs(tmp_path: Path, chromium: Any) -> Iterator[Tabs]:
     with reviewing(tmp_path) as review, running(review) as port:
         yield Tabs(review, port, chromium)
+        for context in chromium.contexts:
+            context.close()
 
 
 def second(review: Review) -> str:

@@ -15,11 +15,15 @@ from typer.testing import CliRunner
 
 from checkvalve.approvals.rulesets import difference
 from checkvalve.gateway import http_rules
+from checkvalve.gateway.adoption_settings import DECIDING, SIGN_IN
 from checkvalve.gateway.doctor_command import look
 from checkvalve.gateway.http_problems import Bounds, add_handlers
 from checkvalve.gateway.http_tokens import ApiTokens
+from checkvalve.gateway.oidc_rules import provider_of
+from checkvalve.gateway.rulefiles import deciding_settings, sign_in_counts
 from checkvalve.gateway.rules_command import rules_app
-from checkvalve.gateway.settings import LoadedSettings
+from checkvalve.gateway.settings import LoadedSettings, Settings
+from checkvalve.gateway.web_pages import open_desk
 from tests.approvals.rules_world import change
 from tests.approvals.standing_world import MANIFEST, PARTNER, World, standing_world
 from tests.gateway.review_world import Review, reviewing, sign_in
@@ -241,6 +245,25 @@ def test_the_doctor_says_whether_a_gateway_would_start(terminal: Terminal) -> No
     assert "problem" in said().values()
     terminal("propose", who="ann")
     assert any("wait for a second person: 1" in text for text in said())
+
+
+def test_the_settings_that_decide_are_adopted_and_an_own_sign_in_lets_nobody_in(terminal: Terminal) -> None:
+    """Whoever can write the settings would be anybody by naming a sign-in of their own."""
+    settings = terminal.world.gateway.settings
+    assert set(SIGN_IN) <= set(DECIDING) <= set(Settings.model_fields)
+    assert deciding_settings(settings).text == ""
+    mine = settings.model_copy(update={"single_user": True, "oidc_issuer": "https://evil.example", "port": 1})
+    assert deciding_settings(mine).text == 'oidc_issuer = "https://evil.example"\nsingle_user = true\n'
+    queue = terminal.world.gateway.queue
+    assert sign_in_counts(queue, mine)  # nothing is in force yet
+    terminal("propose", who="ann")
+    assert (sign_in_counts(queue, mine), sign_in_counts(queue, settings)) == (False, True)
+    secret = terminal.folder / "secret"
+    secret.write_text("s" * 32)
+    secret.chmod(0o600)
+    named = mine.model_copy(update={"oidc_client_id": "c", "oidc_client_secret": secret})
+    assert provider_of(named, "http://localhost") is not None
+    assert open_desk(queue, named).door.provider is None
 
 
 def test_a_difference_shows_every_line_and_how_it_ends() -> None:
