@@ -30,6 +30,7 @@ CLOCK: Final = "clock"
 """Who ends what nobody has taken back in time."""
 _KEY: Final = ENDORSEMENT
 _ID: Final = 16  # hexadecimal characters
+_FEW: Final = 200  # names that one statement asks for
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,14 +221,20 @@ def _entries(connection: sa.Connection, *, thread: str = "") -> list[Endorsed]:
     row = endorsements.c
     query = sa.select(endorsements).order_by(row.id)
     found = connection.execute(query.where(row.thread == thread) if thread else query).mappings().all()
+    named = [(_name(item), item) for item in found]
     counted = sa.select(uses.c.item, sa.func.count()).where(uses.c.kind == "endorsement").group_by(uses.c.item)
-    used = {name: int(count) for name, count in connection.execute(counted)} if found else {}
-    return [_entry(item, used) for item in found]
+    if len(named) <= _FEW:
+        counted = counted.where(uses.c.item.in_([name for name, _ in named]))  # the index knows them
+    used = {name: int(count) for name, count in connection.execute(counted)} if named else {}
+    return [_entry(name, item, used) for name, item in named]
 
 
-def _entry(row: sa.RowMapping, used: dict[str, int]) -> Endorsed:
+def _name(row: sa.RowMapping) -> str:
     told = [row[name] for name in (*_KEY, "proposal_id")]
-    name = digest([str(part) for part in told]).removeprefix("sha256:")[:_ID]
+    return digest([str(part) for part in told]).removeprefix("sha256:")[:_ID]
+
+
+def _entry(name: str, row: sa.RowMapping, used: dict[str, int]) -> Endorsed:
     return Endorsed(
         Endorsement(row["value"], row["source"], row["role"], row["tool"], row["kind"], id=name),
         row["thread"],

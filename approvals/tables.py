@@ -62,6 +62,7 @@ grants = sa.Table(
     sa.Column("issued_at", sa.BigInteger, nullable=False),
     sa.Column("execute_by", sa.BigInteger, nullable=False),
     sa.Column("used_at", sa.BigInteger, nullable=True),
+    sa.Index("ix_grants_issued", "issued_by", "issued_at"),
 )
 
 attempts = sa.Table(

@@ -21,6 +21,7 @@ def upgrade() -> None:
     op.create_index("ix_proposals_tool", "proposals", ["tool", "created_at"])
     op.create_index("ix_proposals_open", "proposals", ["thread", "state", "digest"])
     op.create_index("ix_proposals_updated", "proposals", ["updated_at"])
+    op.create_index("ix_grants_issued", "grants", ["issued_by", "issued_at"])
     op.create_index("ix_endorsements_proposal", "endorsements", ["proposal_id"])
     _reviewing()
     _adopting()
