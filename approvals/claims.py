@@ -1,7 +1,8 @@
 """The executor's steps 1 to 4 and 6: taking a claim, recording its end, finding dead owners.
 
 Guarantees: what a claim rests on is compared with the log in the transaction that takes it, so nothing is changed
-between; a claim and an end are one transaction each."""
+between; a claim and an end are one transaction each.
+"""
 
 from __future__ import annotations
 
