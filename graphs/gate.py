@@ -1,8 +1,8 @@
 """The node ``gate``: decide, record, and pause. It runs nothing, and nothing but it leads to the executor.
 
-1. On the first visit of a turn, for each request: put the references in, decide, record; each is a proposal of its own
-under an id that follows from thread, call and arguments. What cannot be expanded or parsed is refused with a code. Of a
-question it is tried what the call would do, where its tool offers that.
+1. On the first visit of a turn, for each request: put the references in, read first what the manifest names, decide,
+record; each is a proposal of its own under an id that follows from thread, call and arguments. What cannot be expanded
+or parsed is refused with a code. Of a question it is tried what the call would do, where its tool offers that.
 2. What may run is ready; what was denied or withdrawn is told as a code. 3. When nothing is ready and a person has to
 decide, pause with the id of one approval and nothing else. What the pause is resumed with decides nothing: the store
 is read again.
@@ -11,6 +11,7 @@ is read again.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Literal
 
 from langgraph.types import interrupt
@@ -20,13 +21,16 @@ from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.responding import response_of
 from checkvalve.filters.errors import HostileInputError
+from checkvalve.graphs.calls import Call
 from checkvalve.graphs.codes import BY_STATE, REMEDIES, RUNNABLE
 from checkvalve.graphs.desk import Desk, agent_of, thread_of
 from checkvalve.graphs.edited import changed_names
 from checkvalve.graphs.errors import CodedError, PipelineError
 from checkvalve.graphs.events import Decided, Waiting, emit
+from checkvalve.graphs.looking import alook_first, look_first
 from checkvalve.graphs.previewing import Previewing
 from checkvalve.graphs.requesting import call_of, refuse_unregistered
+from checkvalve.graphs.session import GuardSession
 from checkvalve.graphs.state import JsonObject, PipelineState, observed, refused
 
 
@@ -42,6 +46,8 @@ class GateNode:
         """Decide the new requests of the turn, or look again at those that wait."""
         requests = [dict(item) for item in state.get("requests", [])]
         items, fresh = _open(requests)
+        for session, call in self._to_read(state, items):
+            look_first(self._desk.services, session, call, self._desk.tools_of(call.server).get)
         log = self._step(state, items)
         self._show(items)
         while not fresh and items and all(item["status"] == "pending" for item in items):
@@ -54,6 +60,8 @@ class GateNode:
         """Do what :meth:`run` does, with tools that are awaited."""
         requests = [dict(item) for item in state.get("requests", [])]
         items, fresh = _open(requests)
+        for session, call in await asyncio.to_thread(self._to_read, state, items):
+            await alook_first(self._desk.services, session, call, self._desk.tools_of(call.server).get)
         log = await asyncio.to_thread(self._step, state, items)
         await self._ashow(items)
         while not fresh and items and all(item["status"] == "pending" for item in items):
@@ -61,6 +69,16 @@ class GateNode:
             log = await asyncio.to_thread(self._step, state, items)
             await self._ashow(items)
         return {"requests": requests, "log": log}
+
+    def _to_read(self, state: PipelineState, items: list[JsonObject]) -> list[tuple[GuardSession, Call]]:
+        """Return the new calls of whose record the manifest says that it is read first."""
+        found = []
+        for item in items:
+            spec = self._desk.toolbox.specs.get(str(item["tool"]))
+            if item["status"] == "new" and spec is not None and spec.look_first is not None:
+                with suppress(CodedError):  # deciding it says what is wrong
+                    found.append((self._desk.thread(state).session, call_of(self._desk, state, item)))
+        return found
 
     def _step(self, state: PipelineState, items: list[JsonObject]) -> list[JsonObject]:
         """Decide what is new, or look again at what waits."""
