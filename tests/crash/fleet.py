@@ -194,10 +194,22 @@ def patiently(work: Callable[..., Any], *given: Any) -> Any:
     return work(*given)
 
 
+def opened(job: dict[str, Any]) -> Store:
+    """Open the store; a patient process begins its life also while the server is away."""
+    for _ in range(_TRIES * 30):
+        try:
+            return Store.open(job["store"], create=False)
+        except StoreError:
+            if not job["patient"]:
+                raise
+            time.sleep(0.05)
+    return Store.open(job["store"], create=False)
+
+
 def live(job: dict[str, Any]) -> int:
     """Be one process of the fleet."""
     broken.apply(job["broken"], job)
-    with Store.open(job["store"], create=False) as store:
+    with opened(job) as store:
         replica = Replica(store, job)
         if job["what"] == "race":
             race(replica, job["names"])

@@ -66,6 +66,8 @@ class Fleet:
     steps: Counter[str] = field(default_factory=Counter)
     killed: set[int] = field(default_factory=set)
     slots: dict[int, int] = field(default_factory=dict)
+    lives: int = 0
+    deck: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         with Store.open(self.address) as store:
@@ -99,7 +101,6 @@ class Fleet:
         ``between`` is called once in a while: after a third of the kills, and after two thirds.
         """
         due: dict[int, float] = {}
-        began = {}
         moments = [cycles * 2 // 3, cycles // 3]
         while self.kills < cycles:
             if moments and self.kills >= moments[-1]:
@@ -107,11 +108,9 @@ class Fleet:
                 between()
             for slot in range(REPLICAS):
                 if slot not in self.slots:
-                    named = self.random.random() < 0.5
-                    step = self.random.choice([*STEPS_BEFORE, *STEPS_INSIDE, *STEPS_AFTER]) if named else ""
+                    step = self.next_step()
                     self.slots[slot] = self.start("work", slot=slot, die_at=step)
-                    began[slot] = time.monotonic()
-                    due[slot] = began[slot] + (DEADLINE if named else self.random.uniform(0, 0.6))
+                    due[slot] = time.monotonic() + (DEADLINE if step else self.random.uniform(0, 0.6))
             for slot, pid in list(self.slots.items()):
                 if has_ended(pid) or time.monotonic() > due[slot]:
                     self.reap(slot, pid)
@@ -124,6 +123,16 @@ class Fleet:
             self.reap(slot, pid)
         last = self.start("drain")
         assert self.nursery.wait(last) == DONE, self.nursery.told()
+
+    def next_step(self) -> str:
+        """Return where the next replica dies: every other one at a step, and at each before one comes again."""
+        self.lives += 1
+        if self.lives % 2:
+            return ""
+        if not self.deck:
+            self.deck = [*STEPS_BEFORE, *STEPS_INSIDE, *STEPS_AFTER]
+            self.random.shuffle(self.deck)
+        return self.deck.pop()
 
     def reap(self, slot: int, pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
