@@ -64,6 +64,7 @@ class Restarted:
     closed: Closed
     counts: dict[str, int] = field(default_factory=dict)
     sealed: Sealed | None = None
+    left: tuple[str, ...] = ()  # what the tables say all the same that no event says: nothing of it was closed
 
 
 def restart(store: Store, place: LogPlace, people: Reviewers, order: Order) -> Restarted:
@@ -99,7 +100,12 @@ def restart(store: Store, place: LogPlace, people: Reviewers, order: Order) -> R
             place.keep_old(len(closed_logs(connection)))
             place.save(key, replacing=place.has_key)  # 6.
     closed = _last_closed(store)
-    return Restarted(closed, counts, _sign(store, place, closed.number))
+    return Restarted(closed, counts, _sign(store, place, closed.number), _left(store) if counts else ())
+
+
+def _left(store: Store) -> tuple[str, ...]:
+    with store.read() as connection:
+        return tuple(text for _, text in check_tables(connection, _seen(connection)))
 
 
 def _keys(place: LogPlace) -> tuple[Follows, LogKey | None]:

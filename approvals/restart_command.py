@@ -71,6 +71,8 @@ def _explain(done: Restarted) -> None:
     for name, words in _CLOSED:
         if count := done.counts.get(name):
             say(f"closed: {count} {words}")
+    for text in done.left:
+        say(f"not closed, and still not what the log says: {text}")
     if not done.counts and done.closed.doubted_from is None:
         say("nothing is in doubt: calls, permits and accounts stay as they are")
     if done.sealed is not None:

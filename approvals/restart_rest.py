@@ -1,9 +1,10 @@
-"""The rest of the tables when a log is closed in doubt: uses, adopted rules, and what channels had yet to be told.
+"""The rest of the tables when a log is closed in doubt: uses, adopted rules, seeded items, what channels tell.
 
 1. A use that no good event has is put aside; one that was removed is written again, so that nothing counts twice.
 2. Rules of a tenant that were adopted in the part that is in doubt, or whose rows are not what the good events say, are
    put aside: they have to be adopted anew.
 3. What channels have yet to be told of events that are not good is not told.
+4. Seeded items and consents to them are put aside, in doubt or not: they measure, and decide nothing.
 
 Guarantees: what is put aside is so before the new log's first event, which says how much it was.
 """
@@ -22,10 +23,14 @@ from checkvalve.approvals.review_tables import rule_changes, rule_texts
 from checkvalve.approvals.ruleset_said import SUBJECT, check_rules
 from checkvalve.approvals.ruleset_store import subject_of
 from checkvalve.approvals.said import Seen
+from checkvalve.approvals.seed_said import SUBJECT as SEEDING
+from checkvalve.approvals.seed_said import SeedTold
+from checkvalve.approvals.seed_tables import seed_consents, seeds
 from checkvalve.approvals.tables import deliveries, events, outbox, proposals, uses
 
 _NOBODY: Final = Seen()
 _ENDORSEMENT: Final = "endorsement"
+_SEEDING: Final = ((seeds, "reviewer"), (seed_consents, "reviewer"))
 
 
 def keep_aside(connection: sa.Connection, taking: Taking, found: Collection[str], log: int) -> None:
@@ -34,6 +39,9 @@ def keep_aside(connection: sa.Connection, taking: Taking, found: Collection[str]
         aside(connection, log, uses.name, str(row["proposal_id"]), row)
         same = (uses.c[name] == row[name] for name in ("proposal_id", "kind", "item"))
         connection.execute(sa.delete(uses).where(*same))
+    for table, column in _SEEDING:
+        for row in connection.execute(sa.select(table)).mappings().all():
+            aside(connection, log, table.name, f"{SEEDING}{row[column]}", row)
     for tenant in _strange_tenants(connection, taking):
         for row in connection.execute(sa.select(rule_changes).where(rule_changes.c.tenant == tenant)).mappings().all():
             aside(connection, log, rule_changes.name, subject_of(tenant), row)
@@ -49,6 +57,7 @@ def mend(connection: sa.Connection, taking: Taking, found: Collection[str]) -> N
         if key not in known and key[1] in there:
             values = {"proposal_id": key[1], "kind": _ENDORSEMENT, "item": key[0], "amount": amount, "used_at": at}
             connection.execute(sa.insert(uses).values(values))
+    _end_seeding(connection, taking)
     gone = _strange_tenants(connection, taking)
     texts = list(_unused_texts(connection, taking))
     for row in texts:
@@ -56,6 +65,15 @@ def mend(connection: sa.Connection, taking: Taking, found: Collection[str]) -> N
     for tenant in gone:
         connection.execute(sa.delete(rule_changes).where(rule_changes.c.tenant == tenant))
         doubt(connection, subject_of(tenant), at=taking.at, body={"code": CODE, "by": taking.by}, rows=False)
+
+
+def _end_seeding(connection: sa.Connection, taking: Taking) -> None:
+    """Do step 4."""
+    subjects = {name for name, said in taking.seen.items() if said.seed != SeedTold()}
+    for table, _ in _SEEDING:
+        connection.execute(sa.delete(table))
+    for subject in sorted(subjects):
+        doubt(connection, subject, at=taking.at, body={"code": CODE, "by": taking.by}, rows=False)
 
 
 def quiet(connection: sa.Connection, last: int) -> None:

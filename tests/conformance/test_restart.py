@@ -188,6 +188,7 @@ def test_nothing_that_was_approved_runs_after_a_tampered_log_was_closed(log: Pla
     assert not log.verify().ok or "tiles" in statement  # tiles are only a cache, until something is signed
     told = log.restart()
     assert told.closed.doubted_from is not None
+    assert told.left == ()
     report = assert_good(log)
     assert any("in doubt" in note for note in report.notes)
     ran: list[int] = []
@@ -377,6 +378,7 @@ def test_nobody_else_comes_in_before_the_administrator_says_so(log: Place) -> No
         "INSERT INTO reviewers (name, selector, token_hash, added_by, added_at) VALUES ('eve', 'aaaa', 'x', 'ann', 1)"
     )
     log.tamper("INSERT INTO passwords (name, password_hash, set_at) VALUES ('ben', 'x', 1)")
+    log.tamper("INSERT INTO seed_consents (reviewer, agreed_at) VALUES ('ben', 1)")
     log.restart()
     assert_good(log)
     assert Sessions(log.store, desk.clock, idle=3600, absolute=36000).find(name) is None
