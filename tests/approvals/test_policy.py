@@ -235,7 +235,7 @@ for body in ("(" * 100_000, "(" * 5_000 + "true" + ")" * 5_000, "[" * 100_000, "
 
 def test_nested_policies_are_refused_before_they_end_the_process() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", BOMBS, SCHEMA], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", BOMBS, SCHEMA], capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout.split()) == (0, ["refused"] * 10), done.stderr
 

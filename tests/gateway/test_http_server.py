@@ -47,7 +47,7 @@ class Server:
 
     def run(self, *args: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-P", "-m", "checkvalve.gateway", "--config", str(self.config), *args]
-        return subprocess.run(command, capture_output=True, text=True, check=False, env=self.env, timeout=60)
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=self.env, timeout=300)
 
     @contextmanager
     def up(self, end: signal.Signals) -> Iterator[subprocess.Popen[bytes]]:

@@ -475,7 +475,7 @@ def test_a_summary_written_by_middleware_is_not_the_users_word(place: World, gat
 
 
 def test_the_session_waits_for_a_decision_as_long_as_the_settings_say(place: World) -> None:
-    place.settings(wait_for_review=20.0)
+    place.settings(wait_for_review=60.0)
     with place.open() as gateway:
         agent = place.agent(gateway, SCRIPT, checkpointer=InMemorySaver())
 

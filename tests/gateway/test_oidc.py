@@ -42,7 +42,7 @@ OPENER = urllib.request.build_opener(NoRedirect, urllib.request.ProxyHandler({})
 def visit(url: str) -> str:
     """Do what a browser does at the provider, and return where it is sent back to."""
     with pytest.raises(urllib.error.HTTPError) as caught:
-        OPENER.open(url, timeout=10)
+        OPENER.open(url, timeout=60)
     with caught.value as answer:
         return str(answer.headers["Location"])
 

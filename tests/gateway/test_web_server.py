@@ -46,7 +46,7 @@ def serving(folder: Path, *words: str) -> Iterator[list[str]]:
         yield said
     finally:
         process.send_signal(signal.SIGTERM)
-        said += (process.communicate(timeout=60)[1] or "").splitlines()
+        said += (process.communicate(timeout=300)[1] or "").splitlines()
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_where_there_is_a_reviewer_no_link_is_printed(folder: Path) -> None:
     while "serving the review pages" not in first and (line := process.stderr.readline()):
         first += line
     process.send_signal(signal.SIGTERM)
-    rest = process.communicate(timeout=60)[1]
+    rest = process.communicate(timeout=300)[1]
     assert "serving the review pages" in first
     assert "/setup/" not in first + rest
 
@@ -104,7 +104,7 @@ def test_where_there_is_a_reviewer_no_link_is_printed(folder: Path) -> None:
 def test_a_reviewers_token_in_the_environment_is_refused(folder: Path) -> None:
     env = {"PATH": os.environ["PATH"], "HOME": str(folder), "CHECKVALVE_REVIEWER_TOKEN": "cvr_x_y"}
     done = subprocess.run(
-        command(folder, "serve", "--review-only"), env=env, capture_output=True, text=True, check=False, timeout=60
+        command(folder, "serve", "--review-only"), env=env, capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 2
     assert "CHECKVALVE_REVIEWER_TOKEN is set" in done.stderr
@@ -114,7 +114,7 @@ def test_a_wider_address_has_to_be_meant(folder: Path) -> None:
     env = {"PATH": os.environ["PATH"], "HOME": str(folder)}
     done = subprocess.run(
         command(folder, "serve", "--review-only", "--host", "0.0.0.0"),
-        env=env, capture_output=True, text=True, check=False, timeout=60,
+        env=env, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert done.returncode == 2
     assert "--exposed" in done.stderr
