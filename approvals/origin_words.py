@@ -1,6 +1,6 @@
 """What a question says of itself in English: why somebody is asked, and where a value was found.
 
-The names of sources are made by the gateway: ``user:ID`` for a message of the user, ``tool:NAME/CALL#FIELD`` for what a
+The names of sources are made by the gateway: ``user`` or ``user:ID`` for words of the user, ``tool:NAME/CALL#FIELD`` for what a
 tool returned. The pages say the same in their own languages, and a test holds the English words together. Pure.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-USER: Final = "user:"
+USER: Final = "user"
 TOOL: Final = "tool:"
 
 WHY: Final[Mapping[str, str]] = {
@@ -59,7 +59,7 @@ class Place:
 
 def place_of(source: str) -> Place:
     """Return the parts of a recorded source; the id of the call is left out, since it says nothing to people."""
-    if source.startswith(USER):
+    if source.partition(":")[0] == USER:
         return Place("user", "")
     if source.startswith(TOOL):
         name, _, field = source.removeprefix(TOOL).partition("#")

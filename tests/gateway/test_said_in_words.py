@@ -49,6 +49,8 @@ def test_every_language_knows_before_and_after(language: str) -> None:
     ("source", "said"),
     [
         ("user:33ea091a-0fe4", "the user's words"),
+        ("user", "the user's words"),
+        ("user_notes", "user_notes"),
         ("tool:read_mail/r1@a", "what read_mail returned"),
         ("tool:read_mail/r1@a#0.text", "what read_mail returned, field 0.text"),
         ("tool:files/read/r1@a#0.text", "what files/read returned, field 0.text"),
