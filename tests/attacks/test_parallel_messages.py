@@ -148,8 +148,8 @@ def test_messages_come_back_when_nothing_waits(world: World) -> None:
 def test_every_task_that_waits_gets_a_further_one_up_to_a_bound(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("checkvalve.approvals.task_contexts.MAX_CONTEXTS", 3)
     waiting(world)
+    _, beside = pipeline(world, SEND)
     for name in ("t~2", "t~3"):
-        _, beside = pipeline(world, SEND)
         assert beside.start("Is there any news?", thread="t").thread == name
     with pytest.raises(PipelineError, match="too many tasks"):
         beside.start("One more", thread="t")

@@ -206,9 +206,9 @@ def test_the_recorded_dry_run_is_no_permit_for_the_real_call(bank: Bank) -> None
     bank.ask(bank.agent(CLOSE))
     made = bank.queue.get(seen(bank.preview()).call)
     assert made.digest != bank.waiting().digest
-    outcome = bank.gateway.executor.run(made.id, lambda args, key: bank.effects.append("again") or "x")
+    outcome = bank.gateway.executor.run(made.id, lambda _args, _key: bank.says())
     assert bank.effects == [f"tried to close {TO}"], "it has run, and does not run again"
-    assert outcome.result is not None
+    assert not outcome.ran_here
     with bank.queue.store.read() as connection:
         rows = connection.execute(sa.select(proposals.c.rule, proposals.c.thread)).all()
     assert ("preview", made.thread) in [tuple(row) for row in rows]
