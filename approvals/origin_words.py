@@ -1,7 +1,8 @@
 """What a question says of itself in English: why somebody is asked, and where a value was found.
 
-The names of sources are made by the gateway: ``user`` or ``user:ID`` for words of the user, ``tool:NAME/CALL#FIELD`` for what a
-tool returned. The pages say the same in their own languages, and a test holds the English words together. Pure.
+The names of sources are made by the gateway: ``user`` or ``user:ID`` for words of the user, ``tool:NAME/CALL#FIELD``
+for what a tool returned. The pages say the same in their own languages, and a test holds the English words together.
+Pure.
 """
 
 from __future__ import annotations
