@@ -94,6 +94,7 @@ def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastA
     app.state.teams = TeamsAnswers([] if notifier is None else notifier.channels.teams, gateway.queue)
     app.include_router(router)
     app.include_router(http_mandates.router)
+    app.include_router(http_approvals.streaming)
     app.include_router(http_seeds.router)  # first: of an id that is an item's it takes care, and hands others on
     app.include_router(http_approvals.router)
     app.include_router(http_talk.router)

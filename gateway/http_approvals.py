@@ -65,6 +65,8 @@ LOOKING: Final[dict[int | str, dict[str, Any]]] = {code: problem_schema() for co
 _PLACE: Final = re.compile(r"([0-9]{1,18}) ([0-9a-f-]{36})")  # a moment that every database can compare, and an id
 _OPEN: Final = frozenset({State.PENDING, State.APPROVED, State.EXECUTING})
 router: Final = APIRouter(tags=["approvals"])
+streaming: Final = APIRouter(tags=["approvals"])
+"""The stream: no id of a call is called as it is, so it comes before whatever takes an id."""
 
 
 @router.get("/approvals", responses=LOOKING)
@@ -103,7 +105,7 @@ async def listing(  # noqa: PLR0913  # each is a part of the query
     return await until(server, caller, look, lambda found: not since or found.mark > since, wait=wait)
 
 
-@router.get("/approvals/events", responses=LOOKING, response_class=StreamingResponse)
+@streaming.get("/approvals/events", responses=LOOKING, response_class=StreamingResponse)
 async def watch(
     server: Server,
     caller: Calling,
