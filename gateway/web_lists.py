@@ -19,6 +19,7 @@ from checkvalve.approvals.audit import Event
 from checkvalve.approvals.card import SHORT_ID
 from checkvalve.approvals.clock import system_clock
 from checkvalve.approvals.judge import body_of
+from checkvalve.approvals.origin_words import place_of
 from checkvalve.approvals.roles import Role, require_role
 from checkvalve.approvals.subjects import calls_among
 from checkvalve.approvals.verify import VerifyReport, format_head, verify
@@ -66,7 +67,7 @@ def endorsements(visit: Looking, done: str = "") -> Response:
             id=item.id,
             state=item.state(now),
             what=shown(item.endorsement.value, rest="untrusted"),
-            source=line(item.endorsement.source),
+            source=line(place_of(item.endorsement.source).name or item.endorsement.source),
             role=item.endorsement.role,
             tool=line(item.endorsement.tool),
             thread=line(item.thread),
