@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from checkvalve.approvals.kit_cedar import ACTIONS, RuleFormula, as_text, assume, both, example, verdict_formula
 from checkvalve.approvals.kit_rules import GOOD
 from checkvalve.approvals.policy import Fact, Policy
+from checkvalve.approvals.previewspec import RULE as PREVIEW
 from checkvalve.approvals.standing import PREFIX
 
 STRICTNESS: Final[Mapping[str, int]] = {"allow": 0, "review": 1, "deny": 2}
@@ -69,7 +70,7 @@ def by_facts(
     about it. 1. Without facts the call was refused before any policy: it stays so. 2. Without an action (an old record,
     and the tool is not in the manifest any more) nothing can be said. 3. Where something other than the policy
     had made it stricter, it stays. 4. Facts of an older or newer version say nothing. 5. What a standing rule let
-    through stays so, where the policy asks by no other rule than before.
+    through stays so, where the policy asks by no other rule than before, and what was tried, where nothing denies it.
     """
     action = str(decision.get("action") or action)
     facts: dict[str, Fact] = dict(decision.get("facts") or {})
@@ -84,6 +85,8 @@ def by_facts(
         return (*verdict, "facts")
     if answer.errors:
         return (*verdict, "unknown")
+    if verdict == ("allow", PREVIEW) and found[0] != "deny":
+        return (*verdict, "facts")
     if verdict[1].startswith(PREFIX) and found[0] == "review" and set(answer.rules) <= set(rules):
         return (*verdict, "facts")
     return (*found, "facts")

@@ -23,6 +23,7 @@ from checkvalve.approvals.decision import ArgumentReport, Decision
 from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.outcome import Outcome
+from checkvalve.approvals.previewspec import RULE
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.redaction import Veil
@@ -32,8 +33,6 @@ from checkvalve.approvals.seen import Seen
 from checkvalve.approvals.verdicts import Allow
 from checkvalve.filters.strictjson import JSON
 
-RULE: Final = "preview"
-"""The rule by which a dry run is allowed: the manifest says that the tool only tries, and who decides is a person."""
 THREAD: Final = "preview/"
 """How the thread of a preview begins; the id of the question follows."""
 CALL: Final = "preview"

@@ -15,6 +15,8 @@ from checkvalve.approvals.fieldspec import Declared
 from checkvalve.approvals.undospec import LookSpec, LookValue
 from checkvalve.filters.strictjson import JSON
 
+RULE: Final = "preview"
+"""The rule by which a dry run is allowed: the manifest says that the tool only tries, and who decides is a person."""
 SECONDS: Final = 10
 """How long a preview may take where the manifest says nothing: the question stands meanwhile, and the agent waits."""
 MAX_SECONDS: Final = 60
@@ -52,4 +54,4 @@ class PreviewSpec(Declared):
         return next(iter(self.dry_run.items()), None)
 
 
-__all__ = ["MAX_SECONDS", "SECONDS", "PreviewSpec"]
+__all__ = ["MAX_SECONDS", "RULE", "SECONDS", "PreviewSpec"]

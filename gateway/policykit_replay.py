@@ -21,6 +21,7 @@ from checkvalve.approvals.kit_cedar import read_formulas
 from checkvalve.approvals.kit_replay import OF_THE_SURFACE, Redecided, by_facts, policy_differences, rule_differences
 from checkvalve.approvals.manifest import load_manifest
 from checkvalve.approvals.policy import MAX_POLICY_BYTES, Policy, load_policy
+from checkvalve.approvals.previewspec import RULE as PREVIEW
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.toolspec import Manifest
@@ -149,7 +150,7 @@ def decided_again(
     """Decide a recorded call again: over the history of its thread where that is stored, else by its recorded facts."""
     recorded = row.verdict_name, row.rule
     queue: Queue = services.queue
-    if facts_only or row.rule in OF_THE_SURFACE or not can_replay(queue, row):
+    if facts_only or row.rule in {*OF_THE_SURFACE, PREVIEW} or not can_replay(queue, row):
         after, rule, how = by_facts(row.decision, recorded, _action(row, services.manifest), services.policy)
         return _redecided(row, recorded, (after, rule), how)
     used = profile or str(row.decision.get("profile") or services.profile)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.resources
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.erasure import erase_call
+from checkvalve.approvals.policy import parse_policy
 from checkvalve.approvals.previews import FAILED, HEAD, MADE, TAIL, preview_of, thread_for
 from checkvalve.approvals.records import State
 from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.verify import verify
+from checkvalve.gateway.policykit_replay import decided_again
 from tests.gateway.preview_world import CLOSE, CONFIG, MANIFEST, TO, TRANSFER, Bank, seen
 
 pytestmark = pytest.mark.claim("C2")
@@ -170,6 +174,18 @@ def test_erasing_the_call_erases_what_it_would_have_done(bank: Bank) -> None:
     assert TO not in told.replace(bank.says(), "")
     assert bank.gateway.executor.look(made).result is None
     assert verify(bank.gateway.store).ok
+
+
+def test_a_policy_that_is_tried_on_the_record_changes_nothing_of_what_was_tried(bank: Bank) -> None:
+    bank.ask(bank.agent(CLOSE))
+    made = bank.queue.get(seen(bank.preview()).call)
+    services = bank.gateway.services
+    assert not decided_again(made, [made], services, "").changed
+    package = importlib.resources.files("checkvalve.approvals")
+    policy, schema = (package.joinpath(name).read_text("utf-8") for name in ("default.cedar", "default.cedarschema"))
+    forbid = policy + '\n@id("no") forbid (principal, action == Action::"delete", resource);\n'
+    stricter = replace(services, policy=parse_policy(forbid, schema))
+    assert decided_again(made, [made], stricter, "").after == "deny"
 
 
 def test_nothing_is_tried_in_observe_mode(tmp_path: Path) -> None:
