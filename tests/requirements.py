@@ -71,7 +71,7 @@ CLAIMS: Final = (
         "mediation",
         "No tool runs without a recorded verdict for exactly this tool, these canonical arguments, this schema and "
         "this policy version. There is one choke point, and every surface goes through it.",
-        "docs/adr/0005-a-grant-is-single-use-and-bound-to-a-digest.md",
+        "docs/adr/0005-a-grant-is-single-use-and-bound-to-a-digest.md, docs/rule-changes.md",
         Status.HELD,
         "",
         {**_GUARDED, "terminal": "yes", "review": "yes", "decide": "-", **_RELEASE},
