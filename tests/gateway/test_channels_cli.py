@@ -134,7 +134,7 @@ def test_the_report_reads_like_one(run: Run, tmp_path: Path) -> None:
     assert code == 0
     assert "5 asked, 5 approved, 0 rejected, half within 2 min" in out
     assert "always approved: make a rule" in out
-    assert "from tool:read_mail#body" in out
+    assert "from what read_mail returned, field body" in out
     found = json.loads(run("approvals", "report", "--week", "--json")[1])
     assert found["groups"][0]["asked"] == 5
     assert found["people"][0]["name"] == "ann"
