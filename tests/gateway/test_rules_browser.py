@@ -23,6 +23,8 @@ def tabs(tmp_path: Path, chromium: Any) -> Iterator[Tabs]:
         yield Tabs(review, port, chromium)
         for context in chromium.contexts:
             context.close()
+        for context in chromium.contexts:
+            context.close()
 
 
 def second(review: Review) -> str:
