@@ -266,6 +266,14 @@ def test_settings_that_do_not_fit_are_named(
     assert any(one.state is state and said in one.text for one in about(folder, check)), about(folder, check)
 
 
+def test_nobody_is_warned_of_passkeys_that_they_did_not_ask_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings(folder)
+    monkeypatch.setattr("checkvalve.gateway.doctor_people.has_extra", lambda: False)
+    monkeypatch.setattr("checkvalve.gateway.doctor_people.site_of", lambda _origin: None)
+    (found,) = about(folder, "passkey address")
+    assert (found.state, "checkvalve[passkeys]" in found.text) == (State.OK, True)
+
+
 def test_a_credential_in_the_environment_is_a_problem(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHECKVALVE_REVIEWER_TOKEN", "cvr_x_y")
     assert states(about(folder, "environment")) == {State.PROBLEM}
