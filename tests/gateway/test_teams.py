@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,13 +13,10 @@ from checkvalve.approvals.identities import Identities
 from checkvalve.approvals.records import State
 from checkvalve.approvals.verify import verify
 from checkvalve.gateway import teams_people
-from checkvalve.gateway.channel_file import Channels, load_channels
+from checkvalve.gateway.channel_file import load_channels
 from checkvalve.gateway.errors import ChannelError
-from checkvalve.gateway.notifier import Notifier
 from checkvalve.gateway.teams_card import MAX_BYTES, VERSION, teams_body
 from tests.gateway.teams_world import KEY, ORIGIN, TENANT, USERS, Room, card_of, room, texts, token_file
-from tests.gateway.test_channels import Hook
-from tests.gateway.test_http_api import serving
 
 ALLOWED: dict[str, set[str]] = {
     "AdaptiveCard": {"type", "version", "body", "actions"},
@@ -243,50 +236,3 @@ class TestAnswers:
         with room(tmp_path) as found:
             found.answers._channels.clear()
             assert found.refused(found.message("hello")) == "not_signed"
-
-
-@pytest.mark.enable_socket  # 127.0.0.1 only
-def test_what_does_not_arrive_comes_again_like_any_other_message(here: Room, tmp_path: Path) -> None:
-    hook = Hook(tmp_path)
-    try:
-        (tmp_path / "url").write_text(hook.url)
-        (tmp_path / "url").chmod(0o600)
-        channel = here.channel.model_copy(update={"ca_file": hook.ca_file})
-        sender = Notifier(Channels(private_hosts=["localhost"], teams=[channel]), here.queue, ORIGIN)
-        sender.tick(channel)
-        row = here.ask("medium")
-        hook.answers = [(429, {"Retry-After": "60"}), (202, {})]
-        assert sender.tick(channel) == 1
-        here.clock.advance(seconds=30)
-        assert sender.tick(channel) == 0  # Teams asked for a minute
-        here.clock.advance(seconds=31)
-        assert sender.tick(channel) == 1
-        here.clock.advance(days=1)
-        assert sender.tick(channel) >= 0
-        first, second = (body for _, _, body in hook.got[:2])
-        assert first == second == here.told(row)
-        assert hook.got[0][1]["content-type"] == "application/json"
-    finally:
-        hook.close()
-
-
-@pytest.mark.parametrize("name", ["team", "other"])
-def test_over_http_the_door_takes_what_is_signed_and_nothing_else(tmp_path: Path, name: str) -> None:
-    (tmp_path / "url").write_text("https://corp.webhook.example/x")
-    (tmp_path / "url").chmod(0o600)
-    token_file(tmp_path)
-    file = tmp_path / "channels.toml"
-    lines = ["[[teams]]", 'name = "team"', 'url_file = "url"', 'token_file = "teams.token"', f'tenant = "{TENANT}"']
-    file.write_text("\n".join(lines))
-    with serving(tmp_path, channels=file) as api:
-        body = json.dumps({"type": "message", "id": "1", "timestamp": "2020-01-01T00:00:00Z"}).encode()
-        signed = "HMAC " + base64.b64encode(hmac.digest(KEY, body, hashlib.sha256)).decode()
-        for headers, wanted in (({}, 401), ({"Authorization": signed}, 403), (api.ann, 401)):
-            sent = {**headers, "Content-Type": "application/json"}
-            answer = api.client.post(f"/channels/teams/{name}", content=body, headers=sent)
-            assert answer.status_code == (wanted if name == "team" else 401)
-            assert answer.headers["content-type"] == "application/problem+json"
-        assert api.client.get(f"/channels/teams/{name}").status_code == 405
-        large = json.dumps({"text": "x" * 70_000}).encode()
-        sent = {"Authorization": signed, "Content-Type": "application/json"}
-        assert api.client.post("/channels/teams/team", content=large, headers=sent).status_code == 413
