@@ -13,6 +13,8 @@ import pytest
 from checkvalve.approvals.anchor_s3 import S3Anchor, parse_s3
 from checkvalve.approvals.anchors import parse_anchor
 from checkvalve.approvals.errors import LogError, LogTamperedError
+from checkvalve.approvals.judge import Outside
+from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.logplace import LogPlace
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.verify import verify
@@ -118,6 +120,24 @@ def test_another_history_of_the_same_size_stops_the_signing(log: Desk, anchor: S
         write(other.store, 3, text="another one")
         with pytest.raises(LogTamperedError, match="keeps another history"):
             other.sealer.seal()
+
+
+@pytest.mark.claim("C5")
+def test_the_log_that_follows_a_closed_one_is_kept_beside_it(log: Desk, anchor: S3Anchor, tmp_path: Path) -> None:
+    write(log.store, 3)
+    log.sealer.seal()
+    (tmp_path / "other").mkdir()
+    with Store.open(f"sqlite:///{tmp_path}/other/gate.db") as store:
+        other = Desk(store, tmp_path / "other", key=LogKey.new("log.example/next"), more=[anchor])
+        write(other.store, 3, text="another one")
+        assert other.sealer.seal().failed == {}
+        write(other.store, 1)
+        assert other.sealer.seal().failed == {}
+        kept = [text.split("\n")[:2] for text in anchor.kept()]
+        assert sorted(kept) == [[log.key.origin, "3"], ["log.example/next", "3"], ["log.example/next", "4"]]
+        mine = [Outside("s3", text) for text in anchor.kept() if text.startswith("log.example/next")]
+        report = verify(store, keys=other.key.public, outside=mine)
+        assert (report.ok, report.compared) == (True, ["s3 (2 checkpoints)"])
 
 
 def test_the_same_checkpoint_again_is_the_same_object(log: Desk, anchor: S3Anchor, s3: Any) -> None:
