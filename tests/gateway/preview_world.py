@@ -37,14 +37,14 @@ tools:
   transfer:
     effect: pay
     asks: [send, transfer]
-    preview: {tool: quote, args: {amount: {argument: amount}, currency: {value: EUR}}, seconds: 2}
+    preview: {tool: quote, args: {amount: {argument: amount}, currency: {value: EUR}}, seconds: 60}
     args:
       to: {role: target, kind: account}
       amount: {role: amount, kind: number}
   close_account:
     effect: delete
     asks: [close]
-    preview: {dry_run: {dry_run: true}, seconds: 2}
+    preview: {dry_run: {dry_run: true}, seconds: 60}
     args: {account: {role: selector, kind: account}}
 """
 TO: Final = "DE89370400440532013000"

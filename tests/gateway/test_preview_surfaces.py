@@ -23,7 +23,7 @@ from tests.gateway.test_http_answers import Table
 from tests.gateway.test_http_api import EXAMPLES, serving
 
 pytestmark = pytest.mark.claim("C4")
-PREVIEW = "  pay:\n    effect: pay\n    preview: {dry_run: {dry_run: true}, seconds: 5}\n"
+PREVIEW = "  pay:\n    effect: pay\n    preview: {dry_run: {dry_run: true}, seconds: 60}\n"
 MANIFEST = review_world.MANIFEST.replace("  pay:\n    effect: pay\n", PREVIEW)
 SAID = "60.00 EUR would go to Power Co; 12.00 EUR would be left"
 
@@ -140,7 +140,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Table]:
     monkeypatch.setattr(http_runs, "_POLL", 0.02)
     monkeypatch.syspath_prepend(str(EXAMPLES))
     text = (EXAMPLES / "run_tools.yaml").read_text()
-    declared = "    effect: send\n    preview: {dry_run: {only_check: true}}\n"
+    declared = "    effect: send\n    preview: {dry_run: {only_check: true}, seconds: 60}\n"
     (tmp_path / "tools.yaml").write_text(text.replace("    effect: send\n", declared))
     (tmp_path / "preview_tools.py").write_text(TOOLS)
     with serving(tmp_path, manifest=tmp_path / "tools.yaml", tools=str(tmp_path / "preview_tools.py")) as api:

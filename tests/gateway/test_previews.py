@@ -83,7 +83,8 @@ def test_nothing_is_tried_where_nobody_is_asked(bank: Bank, call: tuple[str, dic
 
 
 @pytest.mark.parametrize("asking", ["invoke", "ainvoke"])
-def test_what_takes_too_long_is_no_preview_and_the_question_stays(bank: Bank, asking: str) -> None:
+def test_what_takes_too_long_is_no_preview_and_the_question_stays(tmp_path: Path, asking: str) -> None:
+    bank = Bank(tmp_path, MANIFEST.replace("seconds: 60", "seconds: 1"))
     bank.says = bank.wait
     agent = bank.agent(TRANSFER)
     if asking == "invoke":
@@ -94,6 +95,7 @@ def test_what_takes_too_long_is_no_preview_and_the_question_stays(bank: Bank, as
     assert (found.why, found.reason) == ("too_late", "no preview: it took longer than the manifest allows")
     assert kinds(bank, bank.waiting().id)[-1] == FAILED
     assert bank.queue.list([State.UNKNOWN]) == [], "nobody has to settle a read"
+    bank.end()
 
 
 def test_a_tool_that_fails_is_no_preview_and_its_words_are_not_told(bank: Bank) -> None:
