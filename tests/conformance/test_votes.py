@@ -415,8 +415,8 @@ def test_an_erased_call_leaves_no_amount_and_no_words_behind(panel: MakePanel) -
         erase_call(connection, proposal.id, at=at.clock(), by="boss", reason="asked to")
     with at.store.read() as connection:
         for table in (plan_rows, vote_rows):
-            assert "12345" not in str(connection.execute(sa.select(table)).all())
-        assert "12345" not in str(connection.execute(sa.select(events.c.body)).all())
+            assert "12345.67" not in str(connection.execute(sa.select(table)).all())
+        assert "12345.67" not in str(connection.execute(sa.select(events.c.body)).all())
     assert verify(at.store).ok
 
 
