@@ -137,7 +137,7 @@ def test_no_real_question_that_is_as_grave_stands_below_it_and_none_moves_away(b
 
 def test_consent_is_given_and_taken_back_on_its_page(bench: Bench) -> None:
     page = bench.review.get("/review/attention")
-    assert "You agreed on" in page
+    assert "You agreed" in page
     path = "/review/attention/withdraw"
     answer = bench.review.client.post(path, data=bench.review.fields(page, path))
     assert answer.headers["location"] == "/review/attention?done=attention.withdrawn"
