@@ -9,8 +9,8 @@ import pytest
 
 from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.records import State
-from checkvalve.approvals.restart_accounts import subject_of
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
+from checkvalve.approvals.roles import subject_of
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.verify import verify
 from tests.approvals.made import QUICK, Desk, HandClock
