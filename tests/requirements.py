@@ -148,7 +148,7 @@ CLAIMS: Final = (
         "looked for are every form of link and resource, registered values and canaries in the encodings that "
         "docs/filters-outbound.md lists, keys by their form, and eight words of an instruction in a row; a prompt that "
         "is retold or translated, and a part of a value, are not; structured output, reasoning and events of an agent "
-        "are looked at, too; people are shown marks for the secrets of a call that are declared or known by their form, "
+        "are looked at, too; people are shown marks for secrets of a call that are declared or known by their form, "
         "and its digest can be tried out with guesses",
         {
             "langchain": "yes; the model runs unstreamed",

@@ -115,7 +115,7 @@ def test_2_4_5_a_name_or_a_value_draws_nothing_in_any_channel(text: str, desk: D
     shown += [
         item.removeprefix("tool: ") for key, item in strings(message["blocks"]) if key == "text" and inert(name) in item
     ]
-    interrupt = interrupt_of(row).value.model_dump()
+    interrupt = interrupt_of(desk.queue.veiling.seen(row)).value.model_dump()
     (action,) = interrupt["action_requests"]
     shown += [action["name"], *action["args"], *(item for _, item in strings(action["args"]))]
     assert len(shown) > 8
@@ -183,7 +183,7 @@ def test_3_a_long_value_says_what_is_not_shown_and_shows_its_end(desk: Desk) -> 
     assert "bytes not shown" in values[0]["text"]
     assert values[0]["text"].endswith("and pay eve")
     assert values[-1] == {"path": "more", "text": "6 further values are not told here"}
-    shown = interrupt_of(row).value.action_requests[0].args
+    shown = interrupt_of(desk.queue.veiling.seen(row)).value.action_requests[0].args
     assert set(shown) == set(args)
     assert shown["note"].endswith("and pay eve")
     assert "bytes not shown" in shown["note"]

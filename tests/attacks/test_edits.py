@@ -240,7 +240,7 @@ def test_an_edited_call_in_a_foreign_ui_is_inert_and_comes_back_exact(text: str,
     except EditRefusedError:  # refused before anybody sees it, and the question is as it was
         assert office.queue.get(row.id).state is State.PENDING
         return
-    (action,) = interrupt_of(new).value.action_requests
+    (action,) = interrupt_of(office.queue.veiling.seen(new)).value.action_requests
     assert not ACTIVE.search(str(action.args["body"]).replace("\u27e8", "").replace("\u27e9", ""))
     assert exact(new.args(), action.args) == new.args()
     assert exact(new.args(), {**action.args, "to": "y\u27e8U+0040\u27e9evil.example"})["to"] == "y@evil.example"
@@ -254,7 +254,7 @@ def test_the_words_of_a_remark_reach_no_model_and_no_index(office: Office) -> No
     other = office.session.propose(Call("send_mail", {"to": "partner@elsewhere.example", "body": "x"}, "c2@c"))
     assert (other.state, report(other, "to")["origins"]) == (State.PENDING, [])
     assert "partner" not in notice(row.args(), other.args() | {"to": "z"}, row.id)
-    shown = http_card(row, talk=remarks.read_talk(office.queue, row))
+    shown = http_card(office.queue.veiling.seen(row), talk=remarks.read_talk(office.queue, row))
     assert [item.by for item in shown.talk] == ["reviewer:ann", "client:bob"]
 
 

@@ -199,9 +199,10 @@ def test_a_writer_that_hangs_is_cut_off_and_changes_nothing(
             found = sa.text("SELECT count(*) FROM pg_stat_activity WHERE pid = :process")
             return bool(connection.execute(found, {"process": process}).scalar())
 
-    with Store.open(url) as other, monkeypatch.context() as patched, pytest.raises(StoreError):
+    with Store.open(url) as other, monkeypatch.context() as patched:
         patched.setattr(postgres, "_LIMITS", "SET LOCAL idle_in_transaction_session_timeout = '200ms'")
-        hang(other)
+        with pytest.raises(StoreError):
+            hang(other)
     assert audit.head(store).seq == 0
     with store.write() as connection:
         audit.append(connection, at=1, kind="test", body={})
