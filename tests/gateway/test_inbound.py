@@ -121,7 +121,7 @@ def test_a_call_with_something_of_flagged_content_waits_and_the_card_says_why(pl
     row = _note(place, gateway, ATTACK, PLAIN)
     assert row.verdict_name == "review"
     out = Console(file=StringIO(), width=100)
-    out.print(card(row, outcome=gateway.executor.look(row.id), grant=None))
+    out.print(card(gateway.queue.veiling.seen(row), outcome=gateway.executor.look(row.id), grant=None))
     assert isinstance(out.file, StringIO)
     assert "! flagged in this source: hidden-tags, invisible, role-token" in out.file.getvalue()
 
