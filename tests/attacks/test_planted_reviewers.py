@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,9 @@ pytestmark = pytest.mark.claim("C4")
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk.at(Store.open(f"sqlite:///{tmp_path}/gate.db"), HandClock())
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with Store.open(f"sqlite:///{tmp_path}/gate.db") as store:
+        yield Desk.at(store, HandClock())
 
 
 def run(desk: Desk, statement: str, *values: object) -> None:
