@@ -301,13 +301,16 @@ def test_the_api_describes_itself(api: Api) -> None:
     assert set(described["paths"]) == {
         "/afterlooks", "/afterlooks/{name}/finding", "/approvals", "/approvals/events", "/approvals/{name}",
         "/approvals/{name}/answer", "/approvals/{name}/break-glass", "/approvals/{name}/cancel",
-        "/approvals/{name}/decision", "/approvals/{name}/question", "/approvals/{name}/result",
-        "/approvals/{name}/snooze", "/approvals/{name}/standing-rule", "/approvals/{name}/standing-rule/dry-run",
-        "/approvals/{name}/undo", "/delegations", "/delegations/{name}", "/healthz", "/runs", "/runs/{thread}",
-        "/runs/{thread}/endorsements", "/runs/{thread}/endorsements/{given}", "/runs/{thread}/events",
-        "/runs/{thread}/mandates", "/runs/{thread}/mandates/{given}", "/runs/{thread}/messages",
-        "/runs/{thread}/resume", "/standing-rules", "/standing-rules/{name}", "/standing-rules/{name}/confirm",
-        "/threads/{thread}/interrupts", "/threads/{thread}/resume", "/unreachable",
+        "/approvals/{name}/decision", "/approvals/{name}/escalate", "/approvals/{name}/question",
+        "/approvals/{name}/result", "/approvals/{name}/reveal", "/approvals/{name}/snooze",
+        "/approvals/{name}/standing-rule", "/approvals/{name}/standing-rule/dry-run", "/approvals/{name}/undo",
+        "/attention", "/attention/agree", "/attention/items", "/attention/withdraw", "/channels/teams/{name}",
+        "/delegations", "/delegations/{name}", "/healthz", "/rule-changes", "/rule-changes/{name}",
+        "/rule-changes/{name}/confirm", "/rule-changes/{name}/refuse", "/rule-changes/{name}/texts/{part}", "/rules",
+        "/runs", "/runs/{thread}", "/runs/{thread}/endorsements", "/runs/{thread}/endorsements/{given}",
+        "/runs/{thread}/events", "/runs/{thread}/mandates", "/runs/{thread}/mandates/{given}",
+        "/runs/{thread}/messages", "/runs/{thread}/resume", "/standing-rules", "/standing-rules/{name}",
+        "/standing-rules/{name}/confirm", "/threads/{thread}/interrupts", "/threads/{thread}/resume", "/unreachable",
     }  # fmt: skip
     assert described["components"]["securitySchemes"]["HTTPBearer"]["scheme"] == "bearer"
     assert "application/problem+json" in described["paths"]["/runs"]["post"]["responses"]["409"]["content"]
