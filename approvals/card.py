@@ -85,6 +85,7 @@ def card(  # each is a part of the card
         head,
         Text("Arguments", style="bold"),
         *_arguments(proposal, full=full),
+        *_unseen(proposal),
         *around,
     ]
     if proposal.endorsable and proposal.state is State.PENDING:
@@ -178,6 +179,13 @@ def _arguments(proposal: Seen, *, full: bool) -> Iterator[RenderableType]:
         for warning in warnings(text):
             yield Padding(Text(f"! {warning}", style="bold red"), _INDENT)
         yield from _origins(report)
+
+
+def _unseen(proposal: Seen) -> Iterator[RenderableType]:
+    """Yield how to look at what is redacted, where something is."""
+    if proposal.redacted():
+        command = f"checkvalve approvals reveal {proposal.id[:SHORT_ID]}"
+        yield Text(f"What is redacted takes the role revealer, and the log has it first: {command}", style="dim")
 
 
 def _reports(decision: dict[str, JSON]) -> dict[str, dict[str, JSON]]:

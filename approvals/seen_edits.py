@@ -17,7 +17,7 @@ from checkvalve.approvals.seen import Seen, as_text
 from checkvalve.approvals.veiled import MARK, bare
 from checkvalve.filters.strictjson import JSON
 
-_REMEDY = "leave the mark in its place, or write the whole value anew; who may can reveal it"
+_REMEDY = "leave the mark in its place, or write the whole value anew"
 
 
 def meant(row: Seen, given: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -21,6 +21,7 @@ def test_it_takes_a_credential_and_says_that_it_was_recorded(desk: Desk, run: Ru
         assert plain.exit_code == 0
         assert PASSWORD not in plain.output
         assert "redacted: 13 characters, mark " in plain.output
+    assert f"checkvalve approvals reveal {row.id[:8]}" in run("approvals", "show", row.id).output
     assert run("approvals", "reveal", row.id).exit_code == 2  # nobody to ask, and no token
     for given in (["reveal", row.id], ["show", row.id, "--reveal"], ["reveal", row.id, "--json"]):
         revealed = run("approvals", *given, env=token)
