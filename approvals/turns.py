@@ -4,9 +4,9 @@ SQLite lets one writer in and has the others sleep, each for longer the longer i
 who came first starve. Here writers take turns before they ask SQLite for its lock.
 
 1. Threads of one process stand in a line, first come, first served. 2. Who is at its head locks a byte of a file beside
-the database to be the next one, asking the more often the longer it has waited, and then another byte, which whose turn
-it is has locked: who has just written cannot overtake. 3. The turn ends with the transaction; the kernel ends it with
-the process, however that ends.
+the database to be the next one, and then another byte, which whose turn it is has locked: who has just written cannot
+overtake. The next one asks often, the others the less often the longer the last wait was, so all of them equally.
+3. The turn ends with the transaction; the kernel ends it with the process, however that ends.
 
 Guarantees: nothing depends on a turn but who waits for how long. SQLite's own lock decides who writes: where no turn is
 to be had in time (a holder that hangs, a file or folder that cannot be used), and for a thread that has the turn
@@ -28,9 +28,9 @@ from typing import Final
 SUFFIX: Final = "-turn"
 """What the file's name has behind that of the database. It is empty, and may be deleted at any time."""
 
-_PAUSES: Final = ((0.02, 0.004), (0.2, 0.002))  # seconds waited so far, and the pause between two tries until then
-_SHORTEST: Final = 0.0005  # seconds
 _NOW, _NEXT = 0, 1  # bytes of the file: locked by whose turn it is, and by whose it will be
+_PAUSES: Final = ((0.05, 0.0005, 0.002), (0.05, 0.002, 0.01))
+"""For each byte, the pause between two tries: a part of the wait, and its bounds in seconds."""
 _PRIVATE: Final = 0o600
 
 
@@ -40,6 +40,7 @@ class _Line:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._place = -1
+        self._last = 0.0  # seconds that the last turn was waited for: how many others there are
         self._mutex = threading.Lock()
         self._waiting = deque[tuple[int, threading.Lock]]()
         self._holder = 0  # the thread whose turn it is; no thread has the number 0
@@ -93,8 +94,10 @@ class _Line:
         """Become the next one, then wait until the present one is done: who has just written cannot overtake."""
         try:
             self._open()
+            start = time.monotonic()
             if not self._locked(_NEXT, until):
                 return False
+            self._last = time.monotonic() - start
             try:
                 return self._locked(_NOW, until)
             finally:
@@ -111,8 +114,9 @@ class _Line:
             now = time.monotonic()
             if now >= until:
                 return False
-            pauses = _PAUSES if byte == _NEXT else ()
-            time.sleep(next((pause for waited, pause in pauses if now - start < waited), _SHORTEST))
+            waited = now - start if byte == _NOW else max(now - start, self._last)
+            part, least, most = _PAUSES[byte]
+            time.sleep(min(max(waited * part, least), most))
 
     def _open(self) -> None:
         """Open the file, anew where it was deleted meanwhile."""
