@@ -22,6 +22,7 @@ import sqlalchemy as sa
 from checkvalve.approvals import audit, endorsing, previews, undos
 from checkvalve.approvals.audit import ERASED
 from checkvalve.approvals.canonical import canonical, digest, digest_bytes
+from checkvalve.approvals.conversations import sides
 from checkvalve.approvals.erased_rows import rows_digest
 from checkvalve.approvals.erased_words import (
     GONE,
@@ -36,7 +37,6 @@ from checkvalve.approvals.records import MOVES, Proposal, from_row
 from checkvalve.approvals.review_tables import plans
 from checkvalve.approvals.spoken import kept
 from checkvalve.approvals.tables import attempts, content, endorsements, grants, history, proposals, uses
-from checkvalve.approvals.task_contexts import sides
 from checkvalve.filters.strictjson import JSON
 
 

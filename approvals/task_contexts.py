@@ -11,50 +11,16 @@ call may still run because of what was said before.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-import sqlalchemy as sa
-
+from checkvalve.approvals.conversations import MARK, contexts_of, name_of
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import State
 from checkvalve.approvals.requests import MAX_NAME
-from checkvalve.approvals.store import Store
-from checkvalve.approvals.tables import history, proposals
 
 MAX_CONTEXTS: Final = 20
 """Contexts of one conversation: nobody keeps more tasks in mind, and each may put its own questions."""
-MARK: Final = "~"
-"""Between a conversation's name and the number of a further context; the HTTP API takes no such name for a run."""
-_SIDE: Final = re.compile(r"(?P<root>.+)~(?P<number>[2-9]|[1-9][0-9]{1,2})", re.DOTALL)
 _BUSY: Final = (State.PENDING, State.APPROVED, State.EXECUTING)
-
-
-def root_of(name: str) -> str:
-    """Return the conversation that a context belongs to; a name without a number is one itself."""
-    found = _SIDE.fullmatch(name)
-    return found["root"] if found is not None else name
-
-
-def name_of(root: str, number: int) -> str:
-    """Return the name of a context; the first one is the conversation's own."""
-    return root if number == 1 else f"{root}{MARK}{number}"
-
-
-def contexts_of(store: Store, root: str) -> list[str]:
-    """Return the contexts that there are, oldest first; the conversation itself is always among them."""
-    with store.read() as connection:
-        return [root, *sides(connection, root)]
-
-
-def sides(connection: sa.Connection, root: str) -> list[str]:
-    """Return the further contexts of a conversation, oldest first."""
-    start = f"{root}{MARK}"
-    found: set[str] = set()
-    for column in (history.c.thread, proposals.c.thread):
-        query = sa.select(column).where(column.startswith(start, autoescape=True)).distinct()
-        found |= {str(name) for name in connection.execute(query).scalars() if root_of(str(name)) == root}
-    return sorted(found, key=lambda name: int(name.removeprefix(start)))
 
 
 def is_busy(queue: Queue, name: str) -> bool:
@@ -75,4 +41,4 @@ def for_message(queue: Queue, root: str) -> str | None:
     return name if number <= MAX_CONTEXTS and len(name) <= MAX_NAME else None
 
 
-__all__ = ["MARK", "MAX_CONTEXTS", "contexts_of", "for_message", "is_busy", "name_of", "root_of", "sides"]
+__all__ = ["MAX_CONTEXTS", "for_message", "is_busy"]

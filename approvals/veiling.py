@@ -18,6 +18,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from checkvalve.approvals.clock import Clock, system_clock
+from checkvalve.approvals.conversations import root_of, sides
 from checkvalve.approvals.endorsing import Endorsed
 from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.overdue import readable
@@ -101,8 +102,10 @@ class Veiling:
     def _secrets(self, thread: str) -> list[str]:
         row = proposals.c
         signs = (row.decision.contains(sign, autoescape=True) for sign in _SIGNS)
-        query = sa.select(proposals).where(row.thread == thread, sa.or_(*signs))
         with self._store.read() as connection:
+            root = root_of(thread)  # what one task was told stands in the others of a conversation, too
+            threads = {thread, root, *sides(connection, root)}
+            query = sa.select(proposals).where(row.thread.in_(threads), sa.or_(*signs))
             found = connection.execute(query.order_by(row.created_at.desc()).limit(MAX_CALLS)).mappings().all()
         calls = (readable(item) for item in found)
         return [secret for call in calls if call is not None for secret in _secrets_of(call)]

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Final
 
 from langchain_core.messages import BaseMessage
 
+from checkvalve.approvals.conversations import contexts_of
 from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.records import Proposal, State
-from checkvalve.approvals.task_contexts import contexts_of, for_message
+from checkvalve.approvals.task_contexts import for_message
 from checkvalve.filters.labels import CLEAN
 from checkvalve.gateway.errors import GatewayError
 from checkvalve.gateway.messages import mark_of

@@ -16,9 +16,10 @@ from contextlib import suppress
 from typing import Literal
 from uuid import uuid4
 
+from checkvalve.approvals.conversations import contexts_of, root_of
 from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.records import State
-from checkvalve.approvals.task_contexts import contexts_of, for_message, root_of
+from checkvalve.approvals.task_contexts import for_message
 from checkvalve.graphs.contents import Contents
 from checkvalve.graphs.desk import Desk, OnNewMessage
 from checkvalve.graphs.errors import PipelineError

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
+from checkvalve.approvals.conversations import contexts_of, root_of
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.records import State
-from checkvalve.approvals.task_contexts import contexts_of, for_message, is_busy, root_of
+from checkvalve.approvals.task_contexts import for_message, is_busy
 from checkvalve.graphs.errors import PipelineError
 from tests.fakes import calls
 from tests.graphs.pipeline_world import PAUSING, World, ref, scripted

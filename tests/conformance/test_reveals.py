@@ -139,6 +139,16 @@ def test_the_secrets_of_a_task_are_found_in_all_its_calls_and_of_no_other_task(d
     assert PASSWORD not in str([row.args() for row in table])
 
 
+def test_what_one_task_of_a_conversation_declares_is_found_in_those_beside_it(desk: Desk) -> None:
+    ask(desk)  # in the thread t
+    beside = ask(desk, "c2", "t~2", password="x1", note=f"so {PASSWORD}")
+    later = ask(desk, "c3", "t~3", password="other-horse-7", note="all is well")
+    back = ask(desk, "c4", "t", password="x1", note="so other-horse-7")
+    assert PASSWORD not in str(desk.queue.veiling.seen(beside).args())
+    assert "other-horse-7" not in str(desk.queue.veiling.seen(back).args())
+    assert "all is well" in str(desk.queue.veiling.seen(later).args())
+
+
 def test_marks_are_the_same_in_every_process_and_differ_from_task_to_task(desk: Desk) -> None:
     row, other = ask(desk), ask(desk, "c2", "u")
     mark = desk.queue.veiling.seen(row).args()["password"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from checkvalve.approvals.content import SqlContentStore
+from checkvalve.approvals.conversations import contexts_of, name_of
 from checkvalve.approvals.erasure import erase_thread
 from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.records import State
-from checkvalve.approvals.task_contexts import MAX_CONTEXTS, contexts_of, for_message, is_busy, name_of
+from checkvalve.approvals.task_contexts import MAX_CONTEXTS, for_message, is_busy
 from checkvalve.approvals.verify import verify
 from checkvalve.filters.labels import CLEAN
 from tests.approvals.made import Desk
