@@ -56,7 +56,7 @@ def configure_logs(settings: Settings) -> None:
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer()
         if settings.log_format == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr is not None and sys.stderr.isatty())
     )
     _State.logger = structlog.wrap_logger(
         structlog.PrintLogger(cast(TextIO, _StandardError())),

@@ -516,12 +516,15 @@ class TestFile:
         assert set(secret_files(tmp_path / "channels.toml")) == {tmp_path / "hook.secret", tmp_path / "url"}
 
     def test_the_example_loads(self, tmp_path: Path) -> None:
-        for name, text in (("ops.secret", SECRET), ("chat.url", "https://hooks.example/T"), ("mail.password", "x")):
+        kept = {"ops.secret": SECRET, "chat.url": "https://hooks.example/T", "mail.password": "x"}
+        kept |= {"teams.url": "https://flows.example/T", "teams.token": "b" * 43 + "="}
+        for name, text in kept.items():
             (tmp_path / name).write_text(text)
             (tmp_path / name).chmod(0o600)
         file = tmp_path / "channels.toml"
         file.write_text((EXAMPLES / "channels.toml").read_text())
-        assert [channel.name for channel in load_channels(file).all()] == ["ops", "team-chat", "on-call"]
+        names = [channel.name for channel in load_channels(file).all()]
+        assert names == ["ops", "team-chat", "review-team", "on-call"]
 
     @pytest.mark.claim("C9")
     @pytest.mark.parametrize(
