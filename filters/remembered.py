@@ -3,7 +3,8 @@
 1. A writer names what an entry was made from; the label is the join of those labels, and unknown where none is named.
 2. Untrusted lineage waits for a person, who sees the text neutralised; verified lineage may be kept for a time; the
 user's own words and the gateway's records may be kept. 3. Reading hands out content with its label and age, and never
-with authority: a memory instructs nobody. 4. An entry whose time is over, or cannot be told, does not return.
+with authority: a memory instructs nobody. 4. An entry whose time is over, or cannot be told, does not return. An entry
+replaces only one of the same or a lower trust and authority: nobody else's text takes the place of the user's own.
 5. Forgetting a source takes every entry along that was made from it, over any number of steps.
 
 Guarantees: pure; time is given as UTC milliseconds; nothing here stores anything (see ``docs/filters-outbound.md``).
@@ -85,16 +86,31 @@ def writing(label: Label) -> Writing:
     return "keep" if label.trust is Trust.AUTHORITATIVE or label.authority > Authority.NONE else "expire"
 
 
-def endorsed(entry: Remembered, *, by: str, evidence: str, trust: Trust = Trust.VERIFIED) -> Remembered:
-    """Return ``entry`` as a person accepted it: the only way to a better label, and it says who and why.
+def endorsed(
+    entry: Remembered,
+    *,
+    by: str,
+    evidence: str,
+    now: int,
+    trust: Trust = Trust.VERIFIED,
+    valid_until: int | None = None,
+) -> Remembered:
+    """Return ``entry`` as a person accepted it at ``now``: the only way to a better label, and it says who and why.
+
+    What a person looked at was true when they did, so an endorsed entry always ends: at ``valid_until``, after
+    :data:`VERIFIED_FOR` where nobody says, and never later than it would have ended before.
 
     Raises:
-        LabelError: nobody, or nothing, stands behind it; or it asks for more than a person can give.
+        LabelError: nobody, or nothing, stands behind it; it asks for more than a person can give; or it is over.
     """
     if not by or not evidence or trust is Trust.AUTHORITATIVE:
         raise LabelError("an endorsement names a person and what it rests on, and makes nothing authoritative")
+    ends = [end for end in (valid_until, entry.valid_until) if end is not None]
+    until = min(ends, default=now + VERIFIED_FOR)
+    if until <= now or not is_current(entry, now):
+        raise LabelError("an endorsed entry ends after it was accepted; give a later time, or write it anew")
     label = replace(entry.label, trust=max(entry.label.trust, trust), authority=Authority.NONE)
-    return replace(entry, label=label, verified_by=by, evidence=evidence)
+    return replace(entry, label=label, verified_by=by, evidence=evidence, valid_until=until)
 
 
 def is_current(entry: Remembered, now: int) -> bool:
@@ -106,12 +122,25 @@ def is_current(entry: Remembered, now: int) -> bool:
 
 
 def recalled(entries: Iterable[Remembered], now: int) -> list[tuple[Tainted[str], int]]:
-    """Return the current entries as content with their age in milliseconds; superseded ones are left out."""
+    """Return the current entries as content with their age in milliseconds; superseded ones are left out.
+
+    An entry that claims to replace a better one replaces nothing: both return, each with its own label.
+    """
     current = [entry for entry in entries if is_current(entry, now)]
-    replaced = {entry.supersedes for entry in current}
+    newer: dict[str, list[Label]] = {}
+    for entry in current:
+        if entry.supersedes != entry.id:
+            newer.setdefault(entry.supersedes, []).append(entry.label)
     return [
-        (Tainted(entry.text, _as_read(entry)), now - entry.written_at) for entry in current if entry.id not in replaced
+        (Tainted(entry.text, _as_read(entry)), now - entry.written_at)
+        for entry in current
+        if not any(_may_replace(label, entry.label) for label in newer.get(entry.id, ()))
     ]
+
+
+def _may_replace(new: Label, old: Label) -> bool:
+    """Say whether an entry is at least worth the one it takes the place of, in trust and in authority."""
+    return new.trust >= old.trust and new.authority >= old.authority
 
 
 def _as_read(entry: Remembered) -> Label:

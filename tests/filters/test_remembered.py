@@ -92,7 +92,7 @@ def test_reading_says_where_it_came_from_and_how_old_it_is_and_leaves_out_what_w
 
 def test_only_an_endorsement_raises_a_label_and_it_names_who_and_why() -> None:
     foreign = entry("x", FOREIGN)
-    better = endorsed(foreign, by="ann", evidence="called the customer")
+    better = endorsed(foreign, by="ann", evidence="called the customer", now=NOW)
     assert (better.label.trust, better.verified_by, better.label.sources) == (Trust.VERIFIED, "ann", frozenset({MAIL}))
     assert better.label.readers == FOREIGN.readers
     for by, evidence, trust in (
@@ -101,7 +101,50 @@ def test_only_an_endorsement_raises_a_label_and_it_names_who_and_why() -> None:
         ("ann", "x", Trust.AUTHORITATIVE),
     ):
         with pytest.raises(LabelError):
-            endorsed(foreign, by=by, evidence=evidence, trust=trust)
+            endorsed(foreign, by=by, evidence=evidence, now=NOW, trust=trust)
+
+
+@given(labels, st.none() | st.integers(1, 3 * VERIFIED_FOR), st.none() | st.integers(1, 3 * VERIFIED_FOR))
+def test_what_a_person_accepted_always_ends_and_never_later_than_before(
+    label: Label, before: int | None, asked: int | None
+) -> None:
+    old = replace(entry("x", label), valid_until=None if before is None else NOW + before)
+    until = None if asked is None else NOW + asked
+    better = endorsed(old, by="ann", evidence="called the customer", now=NOW, valid_until=until)
+    ends = [end for end in (before, asked) if end is not None] or [VERIFIED_FOR]
+    assert better.valid_until == NOW + min(ends)
+    assert not is_current(better, better.valid_until)
+    assert better.label.trust >= Trust.VERIFIED or label.trust > Trust.VERIFIED
+
+
+def test_what_is_over_or_not_written_yet_cannot_be_accepted_back_to_life() -> None:
+    over = stamped("x", [FOREIGN], id="m", writer="agent", now=NOW, valid_until=NOW + DAY)
+    for at in (NOW + DAY, NOW + 2 * DAY, NOW - 1):
+        with pytest.raises(LabelError, match="write it anew"):
+            endorsed(over, by="ann", evidence="x", now=at)
+    with pytest.raises(LabelError, match="later time"):
+        endorsed(entry("x", FOREIGN), by="ann", evidence="x", now=NOW, valid_until=NOW)
+
+
+@pytest.mark.parametrize("claims", [FOREIGN, OURS, UNKNOWN])
+def test_nobody_elses_text_takes_the_place_of_the_users_own(claims: Label) -> None:
+    own = entry("pay to DE11", USER)
+    other = replace(entry("pay to DE99", claims, name="m2"), supersedes="m1")
+    found = {value.reveal()[0]: value.label.trust for value, _ in recalled([own, other], NOW)}
+    assert set(found) == {"pay to DE11", "pay to DE99"}
+    assert found["pay to DE99"] <= claims.trust
+    twin = replace(entry("pay to DE98", claims, name="m1"), supersedes="")  # the same id does not help it either
+    assert "pay to DE11" in {value.reveal()[0] for value, _ in recalled([own, twin, other], NOW)}
+    alone = replace(own, supersedes="m1")
+    assert [value.reveal()[0] for value, _ in recalled([alone], NOW)] == ["pay to DE11"]
+
+
+@given(labels, labels)
+def test_an_entry_gives_way_exactly_to_what_is_worth_as_much(old: Label, new: Label) -> None:
+    entries = [entry("old", old), replace(entry("new", new, name="m2"), supersedes="m1")]
+    kept = {value.reveal()[0] for value, _ in recalled(entries, NOW)}
+    gives_way = new.trust >= old.trust and new.authority >= old.authority
+    assert kept == ({"new"} if gives_way else {"old", "new"})
 
 
 def test_forgetting_goes_over_any_number_of_steps_and_no_further() -> None:
