@@ -101,7 +101,7 @@ def _is_led_off(behind: list[str], before: str, verbs: Collection[str]) -> bool:
             if set(between) <= DESTINATION_MARKERS | DETERMINERS | ADDRESS_NOUNS:
                 return False
             listed = bool(LISTING & set(between)) or bool(set(",;") & set(before[before.rfind(MASK) :]))
-            return not listed or not leads_on(between, verbs)
+            return not listed or is_doubted(between) or not leads_on(between, verbs)
     return False
 
 

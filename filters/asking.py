@@ -28,10 +28,12 @@ from checkvalve.filters.words import stem, tokens
 
 STATES = re.compile(
     r"\b(?:i|we|he|she|they)(?:['’]ll|['’]d| will| shall| have| had| did| already| would| should| could| might)\b"
+    r"(?! like\b)"  # "I would like to send it" asks
     r"|\bused to\b|\b(?:man|on|se) (?:könnte|würde|sollte|pourrait|podría)\b"
     r"|\b(?:last (?:week|month|year|time)|yesterday|letzte[nrs]?|gestern|hier|ayer|la semana pasada)\b"
     r"|\bmight\b|上周|上个|昨天|去年"
-    r"|\b(?:wants?|wanted|asks?|asked|tells?|told|says?|said|wrote|writes) (?:me|us|you|that|to)\b"
+    r"|\b(?:wants|wanted|(?<!\bi )(?<!\bwe )want|asks?|asked|tells?|told|says?|said|wrote|writes) "
+    r"(?:me|us|you|that|to)\b"
 )
 """Before the verb these tell what somebody does or said, and ask for nothing."""
 _DOING = frozenset("do tell get give send make read see save mail email message".split())  # noqa: SIM905
