@@ -32,9 +32,9 @@ class Found(Protocol):
     def __getitem__(self, group: int, /) -> str | None: ...
 
 
-def _options(*, ignore_case: bool) -> re2.Options:
+def _options(*, ignore_case: bool, memory: int = _MEMORY) -> re2.Options:
     options = re2.Options()
-    options.max_mem = _MEMORY
+    options.max_mem = memory
     options.log_errors = False
     options.case_sensitive = not ignore_case
     return options
@@ -71,8 +71,8 @@ class Pattern:
 class PatternSet:
     """Many patterns, asked at once which of them match."""
 
-    def __init__(self, patterns: Iterable[str], *, ignore_case: bool = False) -> None:
-        self._set = re2.Set.SearchSet(_options(ignore_case=ignore_case))
+    def __init__(self, patterns: Iterable[str], *, ignore_case: bool = False, memory: int = _MEMORY) -> None:
+        self._set = re2.Set.SearchSet(_options(ignore_case=ignore_case, memory=memory))
         for pattern in patterns:
             self._set.Add(pattern)
         self._set.Compile()
@@ -80,4 +80,5 @@ class PatternSet:
     def matching(self, text: str | bytes) -> list[int]:
         """Return the numbers of the patterns that match somewhere."""
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-        return sorted(self._set.Match(data) or ())
+        found = self._set.Match(data)
+        return sorted(found) if found else []

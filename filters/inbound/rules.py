@@ -1,6 +1,6 @@
 """The patterns as one machine: linear-time matching over canonical text, and the weighing of what was found.
 
-1. One RE2 set for each script says which patterns match at all; most texts end here. 2. The patterns that do are run
+1. A sieve for each script says which patterns can match at all; most texts end here. 2. The patterns that can are run
 for their places, a bounded number of times. 3. In each window the weights of different families are added up; at
 :data:`ENOUGH` the window is flagged. A window, not a text: what stands far apart is not one act, and a long text
 neither dilutes nor adds up. Guarantees: linear in the text whatever it holds (RE2 has no backtracking).
@@ -18,6 +18,7 @@ from typing import Final
 from checkvalve.filters.inbound.canonical import folded
 from checkvalve.filters.inbound.phrases_english import PHRASES, TOOL_PHRASES, table
 from checkvalve.filters.inbound.phrases_world import SCRIPTS, world
+from checkvalve.filters.inbound.sieve import TOGETHER, Sieve
 from checkvalve.filters.linear import Pattern, PatternSet
 
 ENOUGH: Final = 3
@@ -71,15 +72,15 @@ class Flagged:
 
 
 class RuleSet:
-    """A row of patterns: as one set for the question whether, and one by one for the question where."""
+    """A row of patterns: together for the question whether, and one by one for the question where."""
 
-    def __init__(self, phrases: Iterable[tuple[str, int, str]]) -> None:
+    def __init__(self, phrases: Iterable[tuple[str, int, str]], together: int = TOGETHER) -> None:
         self._phrases = [(family, weight, pattern.replace("~", _GAP)) for family, weight, pattern in phrases]
-        self._set = PatternSet(pattern for _, _, pattern in self._phrases)
+        self._sieve = Sieve([pattern for _, _, pattern in self._phrases], together)
 
     def hits(self, text: bytes) -> Iterator[Hit]:
         """Yield every place where a pattern matches the UTF-8 ``text``, in bytes of it."""
-        for number in self._set.matching(text):
+        for number in self._sieve.candidates(text):
             family, weight, pattern = self._phrases[number]
             for start, end in islice(_compiled(pattern).places(text), MAX_HITS):
                 yield Hit(family, weight, start, end)
@@ -91,11 +92,15 @@ def _compiled(pattern: str) -> Pattern:
 
 
 @cache
-def rule_set(script: str) -> RuleSet:
-    """Return the patterns of one script; those of English are ``latin``, those of tool descriptions ``tool``."""
+def rule_set(script: str, least: int = 1) -> RuleSet:
+    """Return the patterns of one script from weight ``least`` on; ``latin`` has English, ``tool`` tool descriptions."""
     if script == "tool":
-        return RuleSet(table(TOOL_PHRASES))
-    return RuleSet((*table(PHRASES), *world(script)) if script == "latin" else world(script))
+        phrases = table(TOOL_PHRASES)
+    else:
+        phrases = [*table(PHRASES), *world(script)] if script == "latin" else [*world(script)]
+    if least > 1:  # asked of texts turned round, which hardly ever come near a match: one machine does
+        return RuleSet([row for row in phrases if row[1] >= least], len(phrases))
+    return RuleSet(phrases)
 
 
 _SCRIPT_NAMES: Final = tuple(SCRIPTS)
@@ -106,6 +111,8 @@ def prepare() -> None:
     """Compile every set now, so that no item's deadline pays for it."""
     for script in ("latin", "tool", *SCRIPTS):
         rule_set(script)
+    for script in ("latin", "tool"):
+        rule_set(script, ENOUGH)
 
 
 def scripts_of(text: str) -> list[str]:
@@ -125,11 +132,11 @@ def one_line(text: str) -> bytes:
     return data.replace(b"\n \n", b"\x0b \x0b").replace(b"\n\n", b"\x0b\x0b").translate(_RUN_ON)
 
 
-def find(text: str, scripts: Sequence[str], *, tools: bool = False) -> list[Hit]:
-    """Return every hit in canonical ``text``, in characters, in order of place."""
+def find(text: str, scripts: Sequence[str], *, tools: bool = False, least: int = 1) -> list[Hit]:
+    """Return every hit of weight ``least`` or more in canonical ``text``, in characters, in order of place."""
     data = one_line(text)
     names = [*scripts, "tool"] if tools else scripts
-    hits = [hit for name in names for hit in rule_set(name).hits(data)]
+    hits = [hit for name in names for hit in rule_set(name, least).hits(data)]
     if len(data) != len(text):
         hits = _in_characters(data, hits)
     return sorted((hit for hit in hits if not _negated(text, hit)), key=lambda hit: (hit.start, hit.end))

@@ -1,0 +1,52 @@
+"""Which of many patterns can match a text at all: asked of wider patterns, in a few machines instead of one.
+
+A machine for many patterns has a state for every combination of what each of them has read so far. A gap of up to
+sixty characters counts its characters, and so nearly every sentence of a varied text leads to states that were never
+met, which have to be built: that took most of a scan's time. 1. Here a gap is as long as it likes, so that it has one
+state. 2. The patterns are dealt out to several machines, so that their states do not multiply with each other. What is
+returned are candidates: the caller asks the pattern itself for its places. Guarantees: a pattern that matches is
+among them, because each is only ever made wider; linear, and memory is bounded (see :data:`MEMORY`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from checkvalve.filters.linear import PatternSet
+
+TOGETHER: Final = 34
+"""Patterns in one machine: fewer are slower on warm states, more build more states (measured from 8 to 134)."""
+MEMORY: Final = 16 << 20
+"""Bytes of states that one machine keeps before it forgets them and begins anew."""
+_COUNTED: Final = re.compile(r"(\\[wsSdD]|\[(?:[^\]\\]|\\.)+\]|(?<!\\)[a-z.])\{(\d+),(\d+)\}")
+_MANY: Final = 6  # a repetition this long is worth a state of its own no longer
+
+
+def widened(pattern: str) -> str:
+    """Return a pattern that matches wherever ``pattern`` does: its long counted repetitions have no end."""
+
+    def wide(found: re.Match[str]) -> str:
+        if int(found[3]) < _MANY:
+            return found[0]
+        return found[1] + ("+" if int(found[2]) else "*")
+
+    return _COUNTED.sub(wide, pattern)
+
+
+class Sieve:
+    """A row of patterns, asked which of them can match."""
+
+    def __init__(self, patterns: Sequence[str], together: int = TOGETHER) -> None:
+        wide = [widened(pattern) for pattern in patterns]
+        self._step = max(-(-len(wide) // together), 1)
+        self._sets = [PatternSet(wide[first :: self._step], memory=MEMORY) for first in range(self._step) if wide]
+
+    def candidates(self, text: bytes) -> list[int]:
+        """Return the numbers of the patterns that may match the UTF-8 ``text``: all that do, and few others."""
+        found: list[int] = []
+        for first, one in enumerate(self._sets):
+            if matching := one.matching(text):
+                found += [first + self._step * at for at in matching]
+        return sorted(found)
