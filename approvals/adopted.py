@@ -3,6 +3,7 @@
 1. Nothing was loaded here: nothing is decided here either. 2. Nothing was ever adopted: the files count as they are,
 unless the settings want rules to be adopted first. 3. All loaded parts are those of one set of rules that is in force.
 4. Anything else is an error, and nothing is decided or run.
+5. A permit that rests on a setting is used only while a set in force has that setting, whoever took the yes.
 
 Guarantees: what is in force is compared with the log when it is read; while nothing about it changes, asking costs one
 short query. A set that was put together of parts of two others is not in force.
@@ -19,8 +20,8 @@ import sqlalchemy as sa
 from checkvalve.approvals.doubts import is_doubted
 from checkvalve.approvals.errors import NotAdoptedError
 from checkvalve.approvals.review_tables import rule_changes
-from checkvalve.approvals.ruleset_store import ADOPTED, RuleChange, read_changes, subject_of
-from checkvalve.approvals.rulesets import NAMES, RuleText
+from checkvalve.approvals.ruleset_store import ADOPTED, RuleChange, read_changes, read_text, subject_of
+from checkvalve.approvals.rulesets import NAMES, RuleText, setting_in
 
 _row = rule_changes.c
 _MARK: Final = (
@@ -71,10 +72,21 @@ class Adopted:
         if not sets:
             self._require_none()
             return
-        counting = [found for item in sets if (found := replace(item, at=at)).counts]
-        if any(self._loaded.keys() <= set(item.parts.items()) for item in counting):
+        if any(self._loaded.keys() <= set(item.parts.items()) for item in _counting(sets, at)):
             return
         raise self._differs(next((item for item in sets if item.is_current), sets[-1]))
+
+    def has(self, connection: sa.Connection, at: int, setting: str) -> bool:
+        """Say whether a set that is in force switches a setting on; where nothing was ever adopted, nothing forbids it.
+
+        It is asked of the adopted texts and not of what is loaded here: another process may have taken the yes.
+
+        Raises:
+            StoreCorruptError: the record of what was adopted is not what the log says.
+        """
+        sets = self._sets(connection, at)
+        texts = (read_text(connection, item.parts["settings"]) for item in _counting(sets, at))
+        return not sets or any(setting_in(text, setting) is True for text in texts)
 
     def _require_none(self) -> None:
         """Refuse files that nobody adopted where somebody wants that, or where rules had been adopted before."""
@@ -103,6 +115,11 @@ class Adopted:
             for item in other
         )
         return NotAdoptedError(f"nothing runs under rules that nobody adopted: {named}", remedy=_REMEDY)
+
+
+def _counting(sets: Sequence[RuleChange], at: int) -> list[RuleChange]:
+    """Return those that count at a moment."""
+    return [found for item in sets if (found := replace(item, at=at)).counts]
 
 
 __all__ = ["Adopted"]

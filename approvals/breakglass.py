@@ -1,12 +1,12 @@
 """Breaking the glass: in an emergency one person alone lets a call run, loudly, and has to answer for it afterwards.
 
-1. The setting allows it, and so does the plan that was frozen with the question. 2. The question is open, in time, and
-what was recorded; nobody has said no to it. 3. The person is a reviewer with the role ``breaker`` for such calls, and
-did not ask for the call, in a single-user setting neither. 4. Their ordinary yes would not be enough: then the glass
-stays whole. 5. It is said where a yes is taken, the digest is that of the call, the reason is in words, and there is a
-fresh proof of who it is, made for breaking this very glass. 6. Not too many after-looks are open. 7. The call is
-approved with the code ``break_glass``, permit and record name ``breakglass:NAME``, and an after-look is opened. Nothing
-is endorsed by it.
+1. The setting allows it and is in force, and so does the plan that was frozen with the question. 2. The question is
+open, in time, and what was recorded; nobody has said no to it. 3. The person is a reviewer with the role ``breaker``
+for such calls, and did not ask for the call, in a single-user setting neither. 4. Their ordinary yes would not be
+enough: then the glass stays whole. 5. It is said where a yes is taken, the digest is that of the call, the reason is in
+words, and there is a fresh proof of who it is, made for breaking this very glass. 6. Not too many after-looks are open.
+7. The call is approved with the code ``break_glass``, permit and record name ``breakglass:NAME``, and an after-look is
+opened. Nothing is endorsed by it.
 
 Guarantees: all of it is one transaction; every channel is told, whatever its filters say; no role that was handed over
 breaks a glass.
@@ -52,8 +52,8 @@ def break_glass(
     """Let exactly the call with this digest run, once, because one person says so.
 
     Raises:
-        NotFoundError, ConflictError, CredentialError, NotAllowedError, DigestError, StepUpError, QueueError,
-        StoreCorruptError: nothing was changed.
+        NotFoundError, ConflictError, CredentialError, NotAdoptedError, NotAllowedError, DigestError, StepUpError,
+        QueueError, StoreCorruptError: nothing was changed.
     """
     said = afterlooks.words(reason, "a reason", MIN_REASON, MAX_REASON)
     queue.get(proposal_id)
@@ -110,6 +110,7 @@ def _open(connection: sa.Connection, queue: Queue, proposal: Proposal, reviewer:
         raise moves.conflict(proposal)
     require_recorded(connection, proposal.id)
     queue.reviewers.require(connection, reviewer)
+    queue.adopted.require(connection, at)
     plan = plans.read(connection, proposal.id)
     if not queue.glass.enabled:
         raise NotAllowedError("there is no glass to break here", remedy="the setting is break_glass, off by default")

@@ -19,6 +19,7 @@ from checkvalve.approvals import attempts, moves, uses
 from checkvalve.approvals.attempts import Attempt
 from checkvalve.approvals.clock import micros
 from checkvalve.approvals.errors import ConflictError, OutcomeUnknownError, StoreCorruptError, StoreError
+from checkvalve.approvals.handed import GLASS
 from checkvalve.approvals.outcome import NOT_STARTED, Ending, Outcome
 from checkvalve.approvals.ownership import Owner, is_dead
 from checkvalve.approvals.queue import Queue
@@ -26,6 +27,7 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.subjectrows import Held, read
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import attempts as attempt_rows
+from checkvalve.approvals.tables import grants as grant_rows
 from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.tables import uses as use_rows
 from checkvalve.approvals.toolspec import Idempotency
@@ -114,6 +116,9 @@ class Claims:
         now = self._queue.clock()  # while it waited for other writers, the time to run it may have run out
         if proposal.mode != moves.OBSERVE:
             self._queue.adopted.require(connection, now)
+            setting = _rests_on(held)
+            if setting and not self._queue.adopted.has(connection, now, setting):
+                return self._withdrawn(connection, proposal, now, "not_adopted")
             relies = not held.is_empty(use_rows.c.proposal_id)
             if relies and not uses.still_given(connection, proposal, at=now):
                 return self._withdrawn(connection, proposal, now)
@@ -121,11 +126,11 @@ class Claims:
         return attempts.claim(connection, proposal, owner=owner, at=now, lease_until=until, step=self._step)
 
     @staticmethod
-    def _withdrawn(connection: sa.Connection, proposal: Proposal, now: int) -> Outcome:
-        """Void a permit whose mandate or endorsement has ended since; a retry of a read has none left."""
+    def _withdrawn(connection: sa.Connection, proposal: Proposal, now: int, code: str = "withdrawn") -> Outcome:
+        """Void a permit whose mandate, endorsement or setting has ended since; a retry of a read has none left."""
         if proposal.state is not State.APPROVED:
             return Outcome(proposal)
-        void = moves.move(connection, proposal, State.INVALIDATED, at=now, by="gateway", code="withdrawn")
+        void = moves.move(connection, proposal, State.INVALIDATED, at=now, by="gateway", code=code)
         return Outcome(void)
 
     def record(self, claim: Claim, ending: Ending, kept: Kept | None = None) -> Proposal:
@@ -200,6 +205,14 @@ def _is_gone(attempt: Attempt, now: int) -> bool:
     if who is not None and who.is_same_process(Owner.me()) and attempt.owner not in _RUNNING:
         return True
     return is_dead(attempt.owner, lease_until=attempt.lease_until, now=now)
+
+
+def _rests_on(held: Held) -> str:
+    """Return the setting that one person's yes to this call rested on: to an own call, or alone; empty for others."""
+    call, permit = held.one(proposals.c.id), held.one(grant_rows.c.proposal_id)
+    if call is not None and call["self_approved"]:
+        return "single_user"
+    return "break_glass" if permit is not None and str(permit["issued_by"]).startswith(GLASS) else ""
 
 
 def _is_stricter(verdict: Verdict, proposal: Proposal) -> bool:

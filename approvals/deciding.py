@@ -1,13 +1,13 @@
 """Deciding one question: who may say what, and what follows when enough people have said it.
 
-1. The question is open and its clocks have not run out; for a yes, it is what was recorded: call, plan and votes. 2.
-The person still is a reviewer. 3. They did not ask for the call, under any account, unless this is a single-user
-setting. 4. Their roles, where they hold, are such as the plan asks for; else those of somebody who handed over to them.
-5. For a yes: the digest is that of the call, the channel may decide, a reason is given where one is needed, a fresh
-proof of who it is where one is needed, and they have not said yes so often within the hour that nobody could have
-looked. 6. The vote is stored. 7. Votes of people who could not cast them any more do not count; the rest is tallied. 8.
-Enough noes: rejected. Enough yeses: approved, the permit, and the accepted data if everybody who said yes accepted it,
-too. Else it waits on.
+1. The question is open and its clocks have not run out; for a yes, it is what was recorded: call, plan and votes, and
+the rules and settings of this process are in force. 2. The person still is a reviewer. 3. They did not ask for the
+call, under any account, unless this is a single-user setting. 4. Their roles, where they hold, are such as the plan
+asks for; else those of somebody who handed over to them. 5. For a yes: the digest is that of the call, the channel may
+decide, a reason is given where one is needed, a fresh proof of who it is where one is needed, and they have not said
+yes so often within the hour that nobody could have looked. 6. The vote is stored. 7. Votes of people who could not cast
+them any more do not count; the rest is tallied. 8. Enough noes: rejected. Enough yeses: approved, the permit, and the
+accepted data if everybody who said yes accepted it, too. Else it waits on.
 
 Guarantees: all of it is one transaction; whatever fails, nothing is changed.
 """
@@ -15,12 +15,13 @@ Guarantees: all of it is one transaction; whatever fails, nothing is changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import sqlalchemy as sa
 
 from checkvalve.approvals import attention, endorsing, moves, plans, reach, stepup, votes
+from checkvalve.approvals.adopted import Adopted
 from checkvalve.approvals.counting import still_counting
 from checkvalve.approvals.delegations import standing_in
 from checkvalve.approvals.errors import (
@@ -51,13 +52,17 @@ _SECOND: Final = 1_000_000  # microseconds
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What deciding depends on beside the question: settings of the queue. Times are in microseconds."""
+    """What deciding depends on beside the question: settings of the queue. Times are in microseconds.
+
+    ``adopted`` says whether these settings and the rules are in force: without that nobody's yes is taken.
+    """
 
     reviewers: Reviewers
     single_user: bool
     budget: int
     execute_within: int
     endorsed_for: int
+    adopted: Adopted = field(default_factory=Adopted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +91,14 @@ def say_yes(
     ``held`` is what the tables hold of the question, where this transaction has read it together with ``proposal``.
 
     Raises:
-        ConflictError, CredentialError, NotAllowedError, BudgetError, DigestError, NoteNeededError, StepUpError,
-        QueueError, StoreCorruptError: nothing was changed.
+        ConflictError, CredentialError, NotAdoptedError, NotAllowedError, BudgetError, DigestError, NoteNeededError,
+        StepUpError, QueueError, StoreCorruptError: nothing was changed.
     """
     kept(yes.note)
     roster, held = Roster(connection), held or read(connection, proposal.id)
     plan = _open(roster, bench, proposal, reviewer, at, held)
     require_recorded(connection, proposal.id, held)
+    bench.adopted.require(connection, at)
     voter = _voter(roster, bench, proposal, plan, reviewer, yes=True, at=at)
     match_digest(proposal, yes.digest)
     _check_channel(plan, yes.channel)
@@ -144,6 +150,8 @@ def refusal(
     try:
         roster = Roster(connection)
         plan = _open(roster, bench, proposal, reviewer, at, read(connection, proposal.id))
+        if yes:
+            bench.adopted.require(connection, at)
         voter = _voter(roster, bench, proposal, plan, reviewer, yes=yes, at=at)
         votes.require_unused(votes.read(connection, proposal.id), voter, yes=yes)
     except ApprovalError as error:

@@ -176,8 +176,8 @@ class Queue(Granting):
             waits. ``endorse`` also accepts the data that was shown, once everybody who said yes did.
 
         Raises:
-            NotFoundError, ConflictError, CredentialError, NotAllowedError, BudgetError, DigestError, NoteNeededError,
-            StepUpError, StoreCorruptError: nothing was changed.
+            NotFoundError, ConflictError, CredentialError, NotAdoptedError, NotAllowedError, BudgetError, DigestError,
+            NoteNeededError, StepUpError, StoreCorruptError: nothing was changed.
         """
         yes = deciding.Yes(digest_prefix, endorse, note, channel, step_up)
         with self._question(proposal_id) as (connection, proposal, held):
@@ -232,7 +232,8 @@ class Queue(Granting):
     @property
     def bench(self) -> deciding.Bench:
         """What deciding depends on beside the question."""
-        return deciding.Bench(self.reviewers, self._single_user, self.budget, self._execute_within, self._endorsed_for)
+        times = self._execute_within, self._endorsed_for
+        return deciding.Bench(self.reviewers, self._single_user, self.budget, *times, self.adopted)
 
     def settle(self, proposal_id: str, reviewer: Reviewer, *, done: bool, note: str = "") -> Proposal:
         """Say how an unknown outcome really ended, after looking."""

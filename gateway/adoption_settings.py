@@ -22,12 +22,15 @@ SIGN_IN: Final = (
 DECIDING: Final = (
     *SIGN_IN,
     "bits_per_source", "break_glass", "break_glass_open", "decide_within", "endorsed_for", "execute_within",
-    "inbound_detectors", "inbound_filter", "inbound_keys", "inbound_keys_of", "inbound_max_tokens", "inbound_tokens",
-    "inbound_withhold", "max_asks", "max_calls", "max_questions", "max_turns", "mode", "on_new_message",
-    "outbound_hosts", "outbound_images", "outbound_links", "outbound_mask", "profile", "require_adoption",
-    "review_budget", "sandbox", "sandbox_disk", "sandbox_memory", "sandbox_output", "sandbox_processes",
-    "sandbox_reads", "sandbox_seconds", "single_user", "standing_rules",
+    "inbound_detectors", "inbound_filter", "inbound_keys", "inbound_keys_of", "inbound_max_tokens",
+    "inbound_seconds", "inbound_tokens", "inbound_withhold", "max_asks", "max_calls", "max_questions", "max_turns",
+    "mode", "on_new_message", "outbound_hosts", "outbound_images", "outbound_links", "outbound_mask", "profile",
+    "require_adoption", "review_budget", "review_idle", "review_session", "sandbox", "sandbox_disk",
+    "sandbox_memory", "sandbox_output", "sandbox_processes", "sandbox_reads", "sandbox_seconds", "single_user",
+    "standing_rules",
 )  # fmt: skip
 """Settings that decide what runs, and who has to agree. Places, addresses and how things look are none of these."""
+CONTENT: Final = "outbound_values"
+"""The setting whose file decides: its path is a place, and what stands in it is adopted."""
 
-__all__ = ["DECIDING", "SIGN_IN", "AdoptionSettings"]
+__all__ = ["CONTENT", "DECIDING", "SIGN_IN", "AdoptionSettings"]

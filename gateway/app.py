@@ -29,7 +29,7 @@ from checkvalve.gateway.log_keeper import LogKeeper, keeper_of
 from checkvalve.gateway.logs import configure_logs, get_logger
 from checkvalve.gateway.outbound import outbound_rules, registered_values
 from checkvalve.gateway.places import own_files, refuse_agent_folder
-from checkvalve.gateway.rulefiles import load_adopted, review_file, rule_files
+from checkvalve.gateway.rulefiles import deciding_settings, load_adopted, review_file, rule_files
 from checkvalve.gateway.sandboxes import sandbox_of
 from checkvalve.gateway.settings import LoadedSettings, Settings, load_settings, refuse_reviewer_token
 from checkvalve.graphs.inbound import Inbound
@@ -127,7 +127,7 @@ def open_queue(settings: Settings, *, create: bool = True) -> Queue:
     queue.standing_rules.mode = settings.standing_rules
     queue.veiling.registered = registered
     queue.adopted.required = settings.require_adoption
-    queue.adopted.load([text])
+    queue.adopted.load([text, deciding_settings(settings)])
     return queue
 
 

@@ -19,7 +19,11 @@ class InboundSettings(AuditSettings):
         "never", description="from which weight of a finding on content is withheld, not only cleaned"
     )
     inbound_seconds: float = Field(
-        0.25, gt=0, le=60, allow_inf_nan=False, description="seconds to scan one item; what is left then is unscanned"
+        0.25,
+        ge=0.05,
+        le=60,
+        allow_inf_nan=False,
+        description="seconds to scan one item; what is left then is unscanned",
     )
     inbound_max_tokens: int = Field(
         0, ge=0, description="tokens of one item that a model is shown at most; a longer one is withheld; 0 is no bound"

@@ -20,6 +20,7 @@ from checkvalve.approvals.errors import (
     CredentialError,
     DigestError,
     EditRefusedError,
+    NotAdoptedError,
     NotAllowedError,
     NoteNeededError,
     NotFoundError,
@@ -115,7 +116,7 @@ def refused(error: ApprovalError) -> Problem:
             return Problem(404, "no_such_approval", "there is no such call", "list them: GET /approvals")
         case ConflictError() if " is expired " in error.message or " is lapsed " in error.message:
             return Problem(410, "expired", error.message, error.remedy)
-        case QueueError() | CredentialError():
+        case QueueError() | CredentialError() | NotAdoptedError():
             status, code = next((s, c) for kind, s, c in _CODES if isinstance(error, kind))
             return Problem(status, code, error.message, error.remedy)
         case _:
@@ -132,6 +133,7 @@ _CODES: Final[tuple[tuple[type[ApprovalError], int, str], ...]] = (
     (EditRefusedError, 422, "edit_refused"),
     (ConflictError, 409, "decided"),
     (QueueError, 422, "refused"),
+    (NotAdoptedError, 409, "rules_not_adopted"),
 )
 
 

@@ -22,8 +22,9 @@ from checkvalve.approvals.rulesets import RuleText, setting_in, settings_text
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.strictyaml import MAX_YAML_BYTES
 from checkvalve.approvals.toolspec import Manifest
-from checkvalve.gateway.adoption_settings import DECIDING, SIGN_IN
+from checkvalve.gateway.adoption_settings import CONTENT, DECIDING, SIGN_IN
 from checkvalve.gateway.errors import SettingsError
+from checkvalve.gateway.outbound import values_mark
 from checkvalve.gateway.settings import Settings
 
 PACKAGED: Final = "(packaged)"
@@ -131,9 +132,15 @@ def review_text(path: Path | None) -> RuleText:
 
 
 def deciding_settings(settings: Settings) -> RuleText:
-    """Return the settings that decide and are not at their defaults, a line for each."""
+    """Return the settings that decide and are not at their defaults, a line for each.
+
+    Raises:
+        SettingsError: the file of values that never leave cannot be used.
+    """
     fields, values = Settings.model_fields, settings.model_dump(mode="json", include=set(DECIDING))
     said = {name: value for name, value in values.items() if value != fields[name].default}
+    if mark := values_mark(settings):
+        said[CONTENT] = mark
     return RuleText("settings", settings_text(said), "(file and environment)")
 
 

@@ -17,7 +17,7 @@ from typing import Final
 from checkvalve.approvals.calling import call_others
 from checkvalve.approvals.canonical import digest_bytes
 from checkvalve.approvals.clock import to_the_second
-from checkvalve.approvals.errors import ApprovalError, CredentialError, QueueError
+from checkvalve.approvals.errors import ApprovalError, CredentialError, NotAdoptedError, QueueError
 from checkvalve.approvals.inert import inert, inert_by
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
@@ -60,6 +60,9 @@ class TeamsAnswers:
             raise TeamsError("came_before", "this message came before; say it again in a new one", status=409)
         try:
             return self._done(channel, token, said)
+        except NotAdoptedError as error:  # which files differ is nothing for a chat
+            get_logger().error("rules that nobody adopted", channel=name, problem=error.message, remedy=error.remedy)
+            return "Not done: this server was started with other rules than those in force. Tell who runs it."
         except (QueueError, CredentialError) as error:
             return f"Not done: {inert(str(error.message), limit=_WITHIN)}. {inert(error.remedy, limit=_WITHIN)}"
         except ApprovalError as error:

@@ -15,7 +15,7 @@ from fastapi.responses import Response
 
 from checkvalve.approvals import pages_data
 from checkvalve.approvals.batching import batch_of
-from checkvalve.approvals.errors import DigestError, QueueError, StepUpError
+from checkvalve.approvals.errors import DigestError, NotAdoptedError, QueueError, StepUpError
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.queue import match_digest
 from checkvalve.approvals.records import Proposal, State
@@ -148,6 +148,8 @@ def several(sent: Sent, name: Id) -> Response:
             outcomes[item] = f"stop.{stop.code}"
         except StepUpError:
             outcomes[item] = "stop.stepup"
+        except NotAdoptedError:
+            outcomes[item] = "stop.unadopted"
         except QueueError:
             outcomes[item] = "stop.refused"
     return show_batch(sent.visit, name, outcomes=outcomes)

@@ -26,6 +26,7 @@ from checkvalve.approvals.errors import (
     ConflictError,
     CredentialError,
     MandateError,
+    NotAdoptedError,
     NotAllowedError,
     NoteNeededError,
     NotFoundError,
@@ -109,6 +110,7 @@ _CODES: Final[tuple[tuple[type[ApprovalError], int, str], ...]] = (
     (MandateError, 422, "mandate"),
     (StandingRuleError, 422, "standing"),
     (CredentialError, 403, "credential"),
+    (NotAdoptedError, 409, "unadopted"),
     (StoreCorruptError, 503, "corrupt"),
 )
 
