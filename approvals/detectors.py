@@ -17,8 +17,12 @@ from checkvalve.filters.normalise import has_invisible, is_invisible
 
 _JOINERS: Final = frozenset("\u200c\u200d\ufe0e\ufe0f\u20e3")
 """What emoji and several scripts need; harmless between visible characters."""
-_TAGS: Final = range(0xE0020, 0xE0080)
-_FLAG_BASE: Final = "\U0001f3f4"
+_FLAG: Final = "\U0001f3f4"
+_REAL_FLAGS: Final = tuple(
+    _FLAG + "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
+    for region in ("gbeng", "gbsct", "gbwls")
+)
+"""The three flags made with tag characters that exist: England, Scotland, Wales. Any other tags spell hidden text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class Detector(Protocol):
 def hidden_text(_request: ActionRequest, leaves: Sequence[AttributedLeaf], /) -> Sequence[Finding]:
     """Find characters a reviewer cannot see: tags, direction changes, other format and control characters.
 
-    Subdivision flags (a black flag with tags) and joiners between visible characters are ordinary text.
+    The three subdivision flags that exist and joiners between visible characters are ordinary text.
     """
     hidden = any(isinstance(item.leaf.value, str) and _hides(item.leaf.value) for item in leaves)
     return [Finding("hidden-text", "deny")] if hidden else []
@@ -49,17 +53,12 @@ def hidden_text(_request: ActionRequest, leaves: Sequence[AttributedLeaf], /) ->
 def _hides(text: str) -> bool:
     if not has_invisible(text):
         return False
-    in_flag = False
-    for position, char in enumerate(text):
-        tag = ord(char) in _TAGS
-        in_flag = char == _FLAG_BASE or (in_flag and tag)
-        if (
-            is_invisible(char)
-            and not in_flag
-            and not (char in _JOINERS and position > 0 and not is_invisible(text[position - 1]))
-        ):
-            return True
-    return False
+    for flag in _REAL_FLAGS:
+        text = text.replace(flag, _FLAG)
+    return any(
+        is_invisible(char) and not (char in _JOINERS and position > 0 and not is_invisible(text[position - 1]))
+        for position, char in enumerate(text)
+    )
 
 
 BUILT_IN: Final[tuple[Detector, ...]] = (hidden_text,)

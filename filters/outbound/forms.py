@@ -59,12 +59,21 @@ _AUTOLINK: Final = re.compile(r"<(?P<to>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]{1,2
 _ADDRESS: Final = re.compile(
     # clients that make links of addresses begin one after an underscore, and many of them anywhere
     r"""(?i)(?:(?:https?|ftps?|(?<![^\W_])(?:file|wss?|webcals?|feed|sftp|smb)):[/\\]{1,3}(?=[\w\[])"""
-    r"""|(?<![:/\\\w])//(?=[^\s/]{1,253}\.[^\s/])|(?<![^\W_])www\.)[^\s<>"'`{}|^\\]{1,2048}"""
+    r"""|(?<![:/\\\w])//(?=[^\s/]{1,253}\.[^\s/])|(?<![^\W_])www\."""
+    r"""|(?<![^\W_])(?:ipfs|ipns|ipld|gopher|gemini|ircs?|afp|cifs|davs?|tftp)://(?=[\w\[])"""
+    r"""|(?<![^\W_])https?:(?=(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?![\w.-])))"""
+    r"""[^\s<>"'`{}|^\\]{1,2048}(?:\\@[^\s<>"'`{}|^\\]{1,2048})?"""
     r"""|(?<![^\W_])(?:javascript|vbscript|livescript|blob|filesystem):[^\s<>"'`]{1,2048}"""
     r"""|(?<![^\W_])data:(?:[a-z]+/[a-z0-9.+-]+[;,]|;base64,|,)[^\s<>"'`]{0,8192}|(?<![^\W_])mailto:[^\s<>"'`]{1,2048}"""
     r"""|(?<![\w@./:\\-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24}(?::\d{1,5})?[/?][^\s<>"'`{}|^)]{1,2048}"""
     r"""|(?<![\w@./:\\-])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?[/?][^\s<>"'`{}|^)]{1,2048}"""
 )
+_SHARE: Final = re.compile(
+    r"(?i)(?<![\w\\/:])\\\\(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}[a-z0-9]{1,24}(?:@[a-z0-9@]{1,12})?"
+    r"\\[^\s<>\"'`{}|^()*?\[\]]{1,2048}"
+)
+"""A share of another machine by its whole name: clients make a link of it, and Windows says who asks. A name without a
+dot stays in the house, and looks like any two escaped signs in code."""
 _NAME: Final = re.compile(
     r"(?i)(?<![\w@./:\\-])(?=[a-z0-9.-]{0,200}[a-z0-9]{16})(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){2,8}[a-z]{2,24}(?![\w@(-])"
 )
@@ -84,7 +93,7 @@ class Form:
     """One link or resource. ``remove`` goes when it may not stay, and the mark stands at the first of ``to``.
 
     ``shown`` is what a person sees instead of the target; empty when the target itself is shown. ``drop`` goes in any
-    case: the signs that make a definition one.
+    case: the signs that make a definition one. ``share`` is one that is written with backslashes.
     """
 
     target: str
@@ -93,6 +102,7 @@ class Form:
     shown: str = ""
     remove: tuple[Stretch, ...] = ()
     definition: bool = False
+    share: bool = False
 
 
 def forms(view: View) -> Iterator[Form]:
@@ -114,6 +124,9 @@ def forms(view: View) -> Iterator[Form]:
         target = _trimmed(match[0])
         if target and not _is_file(target):
             yield Form(target, view.span(match.start(), match.start() + len(target)))
+    for match in _SHARE.finditer(text) if ADDRESS in able and "\\\\" in text else ():
+        target = _trimmed(match[0])
+        yield Form(target, view.span(match.start(), match.start() + len(target)), share=True)
 
 
 def names(view: View) -> Iterator[Form]:

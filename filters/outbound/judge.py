@@ -80,7 +80,8 @@ _MIN_TEXT: Final = 8
 
 def judge(form: Form, rules: LinkRules, origins: Origins, is_private: Callable[[str], bool]) -> Ruling:
     """Rule on one link or resource; see the module's procedure. ``is_private`` looks for values that must not leave."""
-    address = address_of(form.target) if form.target else Address(problem="no-host")
+    written = form.target.replace("\\", "/") if form.share else form.target
+    address = address_of(written) if written else Address(problem="no-host")
     # 1.
     if address.problem and address.problem != "internal-host" and not form.resource:
         return Ruling("remove", "unusable-link")
@@ -139,7 +140,7 @@ def has_blob(target: str) -> bool:
     """
     scheme, _, rest = target.rpartition("://")
     host = re.split(r"[/?#]", rest or scheme, maxsplit=1)[0]
-    labels = [label for label in host.split(".") if len(label) >= _LONG_LABEL and _is_random(label)]
+    labels = [label for label in host.split(".") if len(label) >= _LONG_LABEL and (_is_random(label) or _says(label))]
     pieces = _BLOB.findall(unquote((rest or scheme)[len(host) :]))
     return bool(labels) or any(_decoded(piece) or _is_random(piece) for piece in pieces)
 
@@ -148,6 +149,18 @@ def _is_random(piece: str) -> bool:
     longest = max(re.split(r"[_-]", piece), key=len)  # the words of a title are short, a code is not
     mixed = any(map(str.isdigit, longest)) and any(map(str.isalpha, longest))
     return mixed and len(longest) >= _LONG_RUN and entropy(longest) >= _RANDOM
+
+
+def _says(label: str) -> bool:
+    """Say whether a label of a host is text in hexadecimal or Base32, the two encodings that host names can carry."""
+    for decode in (bytes.fromhex, lambda text: base64.b32decode(text.upper() + "=" * (-len(text) % 8))):
+        try:
+            text = decode(label).decode("ascii")
+        except (ValueError, binascii.Error):
+            continue
+        if len(text) >= _MIN_TEXT and text.isprintable():
+            return True
+    return False
 
 
 def _decoded(piece: str) -> str:

@@ -1,8 +1,9 @@
 """One piece of an outgoing text: what has to go, and what stands there instead.
 
 1. Registered values and prompt text, also where they began in the piece before. 2. Keys by their form. 3. Every link
-and resource, ruled on one by one. 4. Personal data of the kinds that may not leave. 5. Stretches that overlap become
-one. 6. The result is looked at again: when anything in it would have to go as well, the whole piece goes.
+and resource, ruled on one by one. 4. Signs that nobody sees and no script needs, and what they spell. 5. Personal data
+of the kinds that may not leave. 6. Stretches that overlap become one. 7. The result is looked at again: when anything
+in it would have to go as well, the whole piece goes.
 
 Guarantees: pure; what is left of a piece has nothing that would be taken out of it a second time.
 """
@@ -18,14 +19,19 @@ from checkvalve.filters.outbound.forms import Form, forms, names
 from checkvalve.filters.outbound.hosts import address_of
 from checkvalve.filters.outbound.judge import Origins, Ruling, has_blob, judge
 from checkvalve.filters.outbound.rules import OutboundRules
-from checkvalve.filters.outbound.view import view_of
+from checkvalve.filters.outbound.view import View, view_of
 from checkvalve.filters.outcomes import Edit, Severity, apply_edits
 from checkvalve.filters.pii.detect import PiiHit
 from checkvalve.filters.secrets.context import context_secrets
 from checkvalve.filters.secrets.scan import mark
+from checkvalve.filters.secrets.unseen import unseen
 from checkvalve.filters.secrets.vendors import RULES, Rule, vendor_secrets
 
 UNSAFE: Final = "unsafe-markup"
+INVISIBLE: Final = "invisible"
+"""Signs that nobody sees and no script needs."""
+HIDDEN: Final = "hidden-text"
+"""Such signs that spell something."""
 BEFORE: Final = 48
 """Characters of the text before a piece that are looked at again with it: labels, and the first signs of a value."""
 _PLAIN_PATH: Final = re.compile(r"/[\w./~-]{0,120}")
@@ -63,9 +69,12 @@ def changes_in(
     ``keys`` are the forms of keys that can stand in it at all.
     """
     found = [*_values(piece, before, rules)]
+    view = view_of(piece)
     if rules.secrets:
-        found += _secrets(piece, keys)
-    found += _links(piece, rules, origins, suspicious=bool(found))
+        found += _secrets(view, keys)
+    found += _links(view, piece, rules, origins, suspicious=bool(found))
+    if not piece.isascii():
+        found += _hidden(piece, rules)
     if rules.pii:
         found += [
             _change(hit.start, hit.end, "personal-data", hit.kind, Severity.MEDIUM) for hit in pii(piece, before.text)
@@ -75,7 +84,7 @@ def changes_in(
     chosen = _disjoint(found)
     cleaned, _ = apply_edits(piece, [one.edit for one in chosen])
     if any(True for _ in _values(cleaned, Before(), rules)) or any(
-        True for _ in _links(cleaned, rules, origins, suspicious=True)
+        True for _ in _links(view_of(cleaned), cleaned, rules, origins, suspicious=True)
     ):
         return [_change(0, len(piece), UNSAFE, chosen[0].detail, Severity.HIGH)]
     return chosen
@@ -91,19 +100,38 @@ def _values(piece: str, before: Before, rules: OutboundRules) -> Iterator[Change
         yield _change(start, end, "prompt-text", "", Severity.HIGH)
 
 
-def _secrets(piece: str, keys: Sequence[Rule]) -> Iterator[Change]:
+def _hidden(piece: str, rules: OutboundRules) -> Iterator[Change]:
+    """Do step 4. The mark of what hidden signs spell stands where they begin; the rest goes without one."""
+    found = unseen(piece)
+    for start, end in found.strays:
+        yield _change(start, end, INVISIBLE, "", Severity.LOW, shown="")
+    for start, end in found.smuggled:
+        yield _change(start, end, HIDDEN, "", Severity.MEDIUM, shown="")
+    for one in found.spelled:
+        start, end = next((start, end) for start, end in found.strays if end > one.start)
+        if rules.prompts.find(one.text):
+            yield _change(start, end, "prompt-text", "", Severity.HIGH)
+        if rules.secrets:
+            for hit in (*vendor_secrets(one.text), *context_secrets(one.text)):
+                yield _change(start, end, "secret", hit.code, Severity.HIGH)
+        if any(form.target for form in forms(view_of(one.text))):
+            yield _change(start, end, HIDDEN, "", Severity.HIGH)
+
+
+def _secrets(view: View, keys: Sequence[Rule]) -> Iterator[Change]:
     """Do step 2, over the text as people read it; a key with an invisible sign in it is still one."""
-    view = view_of(piece)
     known = keys if view.places is None else RULES
     for hit in (*vendor_secrets(view.text, known), *context_secrets(view.text)):
         yield _change(*view.span(hit.start, hit.end), "secret", hit.code, Severity.HIGH)
 
 
-def _links(piece: str, rules: OutboundRules, origins: Origins, *, suspicious: bool) -> Iterator[Change]:
+def _links(view: View, piece: str, rules: OutboundRules, origins: Origins, *, suspicious: bool) -> Iterator[Change]:
     """Do step 3; ``suspicious`` says that the piece has a value or key, so that one may stand in an address."""
-    view = view_of(piece)
+    strays = () if view.places is None else unseen(piece).strays
     for form in forms(view):
         ruling = judge(form, rules.links, origins, lambda target: _is_private(target, rules, suspicious=suspicious))
+        if strays and not form.resource and _is_odd(form.to, strays):
+            ruling = Ruling("remove", "unusable-link")
         if form.definition and not _may_define(form, ruling, rules):
             yield from (
                 _edit(*place, sign, "definition", Severity.NOTE)
@@ -114,6 +142,11 @@ def _links(piece: str, rules: OutboundRules, origins: Origins, *, suspicious: bo
     for form in names(view):
         if has_blob(form.target) and judge(form, rules.links, origins, lambda _: False).what == "remove":
             yield from _rewritten(form, Ruling("remove", "link-data"))
+
+
+def _is_odd(written: tuple[int, int], strays: Iterable[tuple[int, int]]) -> bool:
+    """Say whether invisible signs stand in a link as it is written; those right behind it are no part of it."""
+    return any(written[0] <= start and end < written[1] for start, end in strays)
 
 
 def _may_define(form: Form, ruling: Ruling, rules: OutboundRules) -> bool:
@@ -158,8 +191,10 @@ def _edit(start: int, end: int, shown: str, code: str, severity: Severity) -> Ch
     return Change(Edit(start, end, shown, code), code, "", severity)
 
 
-def _change(start: int, end: int, code: str, detail: str, severity: Severity) -> Change:
-    return Change(Edit(start, end, mark(detail or code), code), code, detail, severity)
+def _change(  # the parts of a change
+    start: int, end: int, code: str, detail: str, severity: Severity, *, shown: str | None = None
+) -> Change:
+    return Change(Edit(start, end, mark(detail or code) if shown is None else shown, code), code, detail, severity)
 
 
 def _disjoint(changes: Iterable[Change]) -> list[Change]:
@@ -178,6 +213,6 @@ def _joined(first: Change, second: Change) -> Change:
     """Return one change for two that overlap: the stretch of both, under the heavier one's code and mark."""
     heavy = second if second.severity > first.severity else first
     blank = " " if first.edit.replacement.startswith(" ") else ""
-    shown = blank + heavy.edit.replacement.lstrip()
+    shown = blank + (heavy.edit.replacement or first.edit.replacement or second.edit.replacement).lstrip()
     edit = Edit(first.edit.start, max(first.edit.end, second.edit.end), shown, heavy.code)
     return Change(edit, heavy.code, heavy.detail, heavy.severity)

@@ -18,7 +18,7 @@ from checkvalve.filters.outbound.prompts import PromptText
 from checkvalve.filters.pii import detect, gates
 from checkvalve.filters.pii.engine import EMAIL_ADDRESS, _around_signs, asked, recognisers
 from checkvalve.filters.pii.kinds import NEEDS, _last, _pattern
-from checkvalve.filters.secrets import context, registered
+from checkvalve.filters.secrets import context, readings, registered
 from checkvalve.filters.secrets.registered import Registered
 
 SIGNS = (
@@ -32,7 +32,8 @@ SIGNS = (
     "a@b.", "x" * 70, "4111 1111 1111 1111", "card ", "DE89370400440532013000", "+49 30 901820",
     "tel 030 901820", "1.1.1.1", "fe80::1:2:3", "536-22-8745", "ssn ", "123456789", "AB123456C", "BNZAA2318J",
     "110105199003071234", "13812345678", "4\uff11\uff11", "0", "-", "order ", "deadbeef" * 4,
-    "https://h/123456789012",
+    "https://h/123456789012", "\\\\drop.example\\share", "https:drop.example", "ipfs://abc", "<b>", "\x1b[1m",
+    "\U000e0053\U000e0054", "\u0405\u0422G-0042-\u0410BCDEF",
 )  # fmt: skip
 TEXTS = st.lists(st.sampled_from(SIGNS), max_size=25).map("".join)
 NEEDED = {
@@ -40,7 +41,7 @@ NEEDED = {
     signs.DEFINITION: (forms._DEFINITION,),
     signs.ASSIGNED: (forms._ASSIGNED,),
     signs.CSS: (forms._CSS,),
-    signs.ADDRESS: (forms._ADDRESS,),
+    signs.ADDRESS: (forms._ADDRESS, forms._SHARE),
     signs.NAME: (forms._NAME,),
 }
 VALUES = [("v", "horse-battery-104"), ("v", "STG-0042-ABCDEF"), ("v", "Zürich-Straße 12")]
@@ -145,7 +146,7 @@ def test_registered_values_are_found_by_one_pattern_as_by_looking_each_sign_up(t
 
 @given(TEXTS)
 def test_views_without_places_are_those_with_places(text: str) -> None:
-    assert list(registered._bare_views(text)) == [view for view, _ in registered._views(text)]
+    assert list(readings.bare_views(text)) == [view for view, _ in readings.views(text)]
 
 
 @given(TEXTS, TEXTS)
