@@ -1,10 +1,13 @@
 """Measure what the look at a text that enters costs, beside LangChain's PIIMiddleware and Presidio as it comes.
 
-``python benchmarks/filters_in.py`` measures ordinary texts of 2 kB, 50 kB and 500 kB in several forms, and hostile
-ones, all in one run, and writes ``filters_in/results.json`` and ``filters_in/table.md``; ``--write`` writes the table
-anew from the results, ``--check`` says whether it is up to date. Times are CPU times, the best of several runs. The
-tables do not do the same work: ours looks for instructions and for what hides, the others for personal data.
-LLM Guard's rules are measured where its package is there (see :func:`llm_guard`); its models need PyTorch.
+``python benchmarks/filters_in.py`` measures varied texts of 2 kB, 50 kB and 500 kB in several forms (:mod:`varied`),
+this repository's pages and code, one paragraph repeated, and hostile texts, all in one run, and writes
+``filters_in/results.json`` and the tables into ``docs/filters-inbound.md``; ``--write`` writes the tables anew from the
+results, ``--check`` says whether they are up to date. Times are CPU times of the thread. A varied text is new to the
+process, which has read others of its form, and the mean of all is taken; read once more, the same text is faster, which
+has a column of its own. The tables do not do the same work: ours looks for instructions and for what hides, the others
+for personal data. LLM Guard's rules are measured where its package is there (see :func:`llm_guard`); its models need
+PyTorch.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import json
 import logging
 import platform
 import sys
+import textwrap
 import time
 from collections.abc import Callable
 from importlib.metadata import version
@@ -23,10 +27,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from varied import FORMS, made
+
 from checkvalve.filters.inbound import scan_inbound
+from checkvalve.filters.inbound.rules import prepare
 
 HERE = Path(__file__).resolve().parent / "filters_in"
+ROOT = HERE.parents[1]
+PAGE = ROOT / "docs" / "filters-inbound.md"
+BEGIN, END = "<!-- measured: filters_in -->", "<!-- /measured -->"
 SIZES = {"2 kB": 2_000, "50 kB": 50_000, "500 kB": 500_000}
+COUNTS = {"2 kB": 60, "50 kB": 8, "500 kB": 2}
+"""Texts of each size, every one different."""
+FILES = {
+    "this repository's pages": ("docs/*.md", "docs/adr/*.md", "*.md"),
+    "this repository's code": ("approvals/*.py", "filters/**/*.py", "gateway/*.py"),
+}
 TARGET = {"2 kB": 0.004, "50 kB": 0.080}
 DEADLINE = 1.0  # seconds of CPU time that a hostile text of 50 kB may take
 PROSE = (
@@ -35,23 +51,12 @@ PROSE = (
     "longer drops the last line, the cache has a limit, and reviewers see where an argument came from. Please call "
     "before ten.\n\n"
 )
-BLOCK = f"<div class=n><p>{PROSE}</p><a href=/m title=More>more</a></div>"
-WORLD = (
-    "Привет, Анна, бюджет третьего квартала утверждён. 第三季度的预算已经批准。 Der Haushalt für Oktober steht fest. "
-)
 
 
 def _repeated(piece: str, size: int) -> str:
     return (piece * (size // len(piece) + 1))[:size]
 
 
-FORMS: dict[str, Callable[[int], str]] = {
-    "prose": lambda size: _repeated(PROSE, size),
-    "several scripts": lambda size: _repeated(WORLD, size // 2),
-    "JSON": lambda size: json.dumps([{"id": n, "note": PROSE} for n in range(size // len(PROSE) + 1)]),
-    "HTML page": lambda size: f"<html><body>{_repeated(BLOCK, size)}</body></html>",
-    "mail": lambda size: f"From: a@corp.example\nTo: b@corp.example\nSubject: Plan\n\n{_repeated(PROSE, size)}",
-}
 HOSTILE = (
     "a.a.", "-.-.", "123 456 ", "1.1.", "::1 ", "a", "a.", "<a ", "QUFB", "ignore ", "\u200b", "![", "-. ", "](",
     "<!--", '{"a":', "&#65;", "\\u0041", "\x1b[", "<|im_start|>", "</document>", "<p>", "\ufe01\ufe02\ufe03",
@@ -129,22 +134,44 @@ def timed(call: Callable[[str], object], text: str, runs: int) -> float:
     return min(taken)
 
 
+def once(texts: list[str]) -> float:
+    """Return the CPU seconds that ours takes for all of ``texts``, each read once."""
+    started = time.thread_time()
+    for text in texts:
+        scan_inbound(text)
+    return time.thread_time() - started
+
+
+def _new_and_again(texts: list[str]) -> dict[str, float]:
+    count = len(texts)
+    new = once(texts) / count
+    again = min(once(texts) for _ in range(2)) / count
+    return {"texts": count, "bytes": sum(len(text.encode()) for text in texts) / count, "seconds": new, "again": again}
+
+
 def measured() -> dict[str, Any]:
     """Run everything."""
     ours: dict[str, dict[str, dict[str, float]]] = {}
-    scan_inbound(PROSE + WORLD)
-    for form, make in FORMS.items():
+    prepare()
+    for form in FORMS:
+        once([made(form, size, 1_000 + seed) for size in (2_000, 50_000) for seed in range(6)])
+    for form in FORMS:
         ours[form] = {}
         for label, size in SIZES.items():
-            text = make(size)
-            ours[form][label] = {"seconds": timed(scan_inbound, text, 7), "bytes": len(text.encode())}
+            ours[form][label] = _new_and_again([made(form, size, seed) for seed in range(COUNTS[label])])
             print(f"{form}, {label}: {ours[form][label]}", file=sys.stderr)
+    files = {}
+    for name, patterns in FILES.items():
+        found = sorted({path for pattern in patterns for path in ROOT.glob(pattern)})
+        files[name] = _new_and_again([path.read_text(encoding="utf-8") for path in found])
+        print(f"{name}: {files[name]}", file=sys.stderr)
+    repeated = timed(scan_inbound, _repeated(PROSE, 50_000), 7)
     others: dict[str, dict[str, float]] = {}
     known = {"LangChain PIIMiddleware, 5 kinds": langchain(), "Presidio, default recognisers": presidio()}
     known |= llm_guard()
     for name, call in known.items():
         call(PROSE)
-        others[name] = {label: timed(call, FORMS["prose"](SIZES[label]), 3) for label in ("2 kB", "50 kB")}
+        others[name] = {label: timed(call, made("prose", SIZES[label], 0), 3) for label in ("2 kB", "50 kB")}
         print(f"{name}: {others[name]}", file=sys.stderr)
     hostile = {ascii(unit): timed(scan_inbound, _repeated(unit, 50_000), 1) for unit in HOSTILE}
     names = ("langchain", "presidio-analyzer", "google-re2")
@@ -152,24 +179,41 @@ def measured() -> dict[str, Any]:
         "machine": f"{platform.processor() or platform.machine()}, Python {platform.python_version()}",
         "versions": {name: version(name) for name in names},
         "ours": ours,
+        "files": files,
+        "repeated": repeated,
         "others": others,
         "hostile": hostile,
     }
 
 
+def _speed(one: dict[str, float], seconds: str) -> str:
+    return f"{one['bytes'] / one[seconds] / 1e6:.1f} MB/s"
+
+
 def table(results: dict[str, Any]) -> str:
     """Return the tables as Markdown."""
-    rows = ["| inbound, stages 0 to 3 | 2 kB | 50 kB | 500 kB | at 500 kB |", "| --- | ---: | ---: | ---: | ---: |"]
+    rows = [
+        "| varied texts, stages 0 to 3 | 2 kB | 50 kB | 500 kB | a new text of 50 kB | the same again |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
     for form, sizes in results["ours"].items():
         times = " | ".join(f"{sizes[label]['seconds'] * 1000:.1f} ms" for label in SIZES)
-        rows.append(f"| {form} | {times} | {sizes['500 kB']['bytes'] / sizes['500 kB']['seconds'] / 1e6:.0f} MB/s |")
+        rows.append(f"| {form} | {times} | {_speed(sizes['50 kB'], 'seconds')} | {_speed(sizes['50 kB'], 'again')} |")
+    rows += ["", "| files | number | mean size | new | the same again |", "| --- | ---: | ---: | ---: | ---: |"]
+    for name, one in results["files"].items():
+        size = f"{one['texts']:.0f} | {one['bytes'] / 1000:.0f} kB"
+        rows.append(f"| {name} | {size} | {_speed(one, 'seconds')} | {_speed(one, 'again')} |")
     rows += ["", "| others, prose | 2 kB | 50 kB |", "| --- | ---: | ---: |"]
     for name, times in results["others"].items():
         rows.append(f"| {name} | {times['2 kB'] * 1000:.1f} ms | {times['50 kB'] * 1000:.1f} ms |")
     hostile = results["hostile"]
     worst = max(hostile, key=hostile.__getitem__)
-    rows += ["", f"Of {len(hostile)} hostile texts of 50 kB the slowest takes {hostile[worst]:.2f} s (`{worst}`)."]
-    return "\n".join(rows) + "\n"
+    said = (
+        f"One paragraph repeated to 50 kB takes {results['repeated'] * 1000:.1f} ms, which says little: the patterns' "
+        f"machines have met all of it. Of {len(hostile)} hostile texts of 50 kB the slowest takes "
+        f"{hostile[worst]:.2f} s (`{worst}`)."
+    )
+    return "\n".join(rows) + "\n\n" + textwrap.fill(said, 118) + "\n"
 
 
 def main() -> int:
@@ -179,17 +223,19 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="say whether the table is up to date")
     options = parser.parse_args()
     HERE.mkdir(exist_ok=True)
-    results, shown = HERE / "results.json", HERE / "table.md"
+    results = HERE / "results.json"
     if not (options.write or options.check):
         results.write_text(json.dumps(measured(), indent=1) + "\n", encoding="utf-8")
     found = json.loads(results.read_text(encoding="utf-8"))
-    made = table(found)
+    page = PAGE.read_text(encoding="utf-8")
+    before, rest = page.split(BEGIN)
+    new = f"{before}{BEGIN}\n\n{table(found)}\n{END}{rest.split(END)[1]}"
     if options.check:
         late = [form for form, sizes in found["ours"].items() for at in TARGET if sizes[at]["seconds"] > TARGET[at]]
         slow = [unit for unit, seconds in found["hostile"].items() if seconds > DEADLINE]
-        return int(shown.read_text(encoding="utf-8") != made or bool(late or slow))
-    shown.write_text(made, encoding="utf-8")
-    print(made)
+        return int(new != page or bool(late or slow))
+    PAGE.write_text(new, encoding="utf-8")
+    print(table(found))
     return 0
 
 

@@ -14,8 +14,9 @@ from typing import Final
 
 from checkvalve.corpora.texts.disguises import ATTACK, CARRIER, DISGUISES, FORMS, TWIN
 from checkvalve.corpora.texts.rows import Row
+from checkvalve.corpora.texts.surfaces import SURFACES
 from checkvalve.filters.inbound import scan_inbound
-from checkvalve.filters.outcomes import ScanResult, Status
+from checkvalve.filters.outcomes import ScanResult, Severity, Status
 
 HALVES: Final = ("dev", "held-out")
 _Z: Final = 1.96
@@ -114,7 +115,14 @@ def measure(rows: Iterable[Row]) -> TextsReport:
 def techniques() -> list[Caught]:
     """Return what becomes of each technique of our own list."""
     found = [Caught(name, _status(name, ATTACK), _status(name, TWIN)) for name in DISGUISES]
+    found += [Caught(name, said(scan(ATTACK)), said(scan(TWIN))) for name, scan in SURFACES.items()]
     return found + [Caught(name, str(scan_inbound(text).status), "-") for name, text in FORMS.items()]
+
+
+def said(result: ScanResult) -> str:
+    """Return ``flagged`` where something of weight was found: beside a picture, too, whose status is ``unscanned``."""
+    heavy = any(item.severity >= Severity.MEDIUM for item in result.findings)
+    return str(Status.FLAGGED if heavy else result.status)
 
 
 def disguised(name: str, sentence: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from checkvalve.corpora.texts.disguises import ATTACK, DISGUISES, FORMS, TWIN
-from checkvalve.corpora.texts.measure import disguised
+from checkvalve.corpora.texts.measure import disguised, said
+from checkvalve.corpora.texts.surfaces import SURFACES
 from checkvalve.filters.inbound import scan_inbound
 from checkvalve.filters.outcomes import Channel, ContentOutcome, Status
 
@@ -60,6 +61,16 @@ def test_a_form_that_is_an_attack_as_it_stands_is_flagged_or_made_harmless(name:
     result = scan_inbound(FORMS[name])
     assert result.status in {Status.FLAGGED, Status.CHANGED}
     assert result.status is Status.FLAGGED or "<" not in result.text
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_an_attack_is_seen_on_every_surface_and_its_harmless_twin_is_not(name: str) -> None:
+    if "PDF" in name:
+        pytest.importorskip("pypdf", reason="the extra `documents` is not installed")
+    assert said(SURFACES[name](ATTACK)) == "flagged"
+    twin = SURFACES[name](TWIN)
+    assert said(twin) != "flagged"
+    assert (twin.reason == "picture") is (name in {"note in a PNG", "EXIF of a JPEG"})
 
 
 @pytest.mark.parametrize("name", LEGITIMATE)
