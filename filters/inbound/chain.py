@@ -21,7 +21,7 @@ from checkvalve.filters.inbound.budget import DEADLINE, Budget, Clock, OutOfBudg
 from checkvalve.filters.inbound.canonical import canonical
 from checkvalve.filters.inbound.carry import Carry
 from checkvalve.filters.inbound.notes import Notes
-from checkvalve.filters.inbound.payloads import look_into
+from checkvalve.filters.inbound.payloads import look_into, written_out
 from checkvalve.filters.inbound.rules import ENOUGH, Hit, find, scripts_of, weigh
 from checkvalve.filters.inbound.structure import texts
 from checkvalve.filters.inbound.views import Builder, View
@@ -97,6 +97,9 @@ class _Scan:
         """Look at a further reading of a text: a decoded region is a text, a turned or mended whole is only matched."""
         if view.note in decoding.REGION_NAMES:
             self.text(view, "text", layer + 1)
+        elif view.note == decoding.FILE:
+            for part in written_out(view, self.notes):
+                self.text(part, "text", layer + 1)
         else:
             self.budget.spend(len(view.text))
             self.match(view, ["latin"], least=ENOUGH if view.note in decoding.GUESSES else 1)

@@ -28,6 +28,8 @@ GUESSES: Final = frozenset({"rot13", "reversed", "leet"})
 """The notes of readings that are tried on every text: only a pattern that is enough alone counts in them."""
 SAME: Final = GUESSES | {"misspelt", RUN_TOGETHER, "emphasis"}
 """The notes of readings that repeat most of the text as it stands."""
+FILE: Final = "file"
+"""The note of a stretch of base64 as it stands: it may be a file."""
 MAX_JOINED: Final = 4_000
 """Characters of one stretch of single letters: nobody writes a page like that."""
 _LOWER: Final = string.ascii_lowercase
@@ -129,6 +131,8 @@ def _regions(view: View, name: str) -> Iterator[View]:
         text = undo(view.text[start : min(end, start + MAX_REGION)])
         if text:
             yield view.whole(text, start, end, note=name)
+        if name == "base64":
+            yield view.part(start, end, note=FILE)
 
 
 def _joined(view: View, name: str, between: str) -> Iterator[View]:
