@@ -99,7 +99,7 @@ def values_mark(settings: Settings) -> str:
         return ""
     data, lines = _lines(settings.outbound_values)
     codes = [code for code, _ in _said(settings.outbound_values, lines)]
-    mark = f"{codes.count(REGISTERED)} values, {codes.count(CANARY)} canaries"
+    mark = f"values: {codes.count(REGISTERED)}, canaries: {codes.count(CANARY)}"
     keys = [line.strip().removeprefix(_KEY).strip() for line in lines if line.strip().startswith(_KEY)]
     if not keys:
         return mark
