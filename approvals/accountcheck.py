@@ -17,11 +17,11 @@ import sqlalchemy as sa
 
 from checkvalve.approvals.account_tables import identities, invitations, passkeys, passwords, sessions, spent_proofs
 from checkvalve.approvals.accounts_said import KINDS, AccountSaid
-from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.doubts import DOUBTED
 from checkvalve.approvals.errors import StoreCorruptError
+from checkvalve.approvals.sound_events import sound_events
 from checkvalve.filters.errors import HostileInputError
 
 Found = Iterator[tuple[str, str]]
@@ -95,7 +95,7 @@ def proved_by(connection: sa.Connection, row: sa.RowMapping) -> str:
 
 def _said(connection: sa.Connection, subject: str) -> AccountSaid:
     said = AccountSaid()
-    for event in read_events(connection, subject=subject):
+    for event in sound_events(connection, subject):
         if event.kind == DOUBTED:  # its log was closed: no way in from before counts any more
             said = AccountSaid()
         if event.kind.startswith(KINDS):

@@ -17,6 +17,7 @@ from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import State
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.rungs import CHANNEL, Rung, who_should_look
+from checkvalve.approvals.sound_events import sound_events
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.talked import CALLED
 from checkvalve.filters.strictjson import JSON
@@ -37,7 +38,7 @@ def call_others(queue: Queue, proposal_id: str, reviewer: Reviewer, *, channel: 
             raise moves.conflict(proposal)
         account = require_responder(connection, queue.bench, proposal, reviewer)
         require_recorded(connection, proposal_id)
-        if any(event.kind == CALLED for event in list(audit.read_events(connection, subject=proposal_id))):
+        if any(event.kind == CALLED for event in sound_events(connection, proposal_id)):
             raise ConflictError("others were called to this question already", remedy="decide it, or wait for them")
         plan = plans.read(connection, proposal_id)
         to = tuple(dict.fromkeys(word for step in plan.escalate for word in step.to))

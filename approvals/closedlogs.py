@@ -106,6 +106,11 @@ def closed_logs(connection: sa.Connection) -> list[Closed]:
     return found
 
 
+def base_query() -> sa.Select[tuple[int]]:
+    """Return the statement behind :func:`base_of`, as a part of others."""
+    return sa.select(sa.func.coalesce(_THE_SEQ.scalar_subquery(), 1) - 1)
+
+
 def base_of(connection: sa.Connection) -> int:
     """Return the number of the last event before the log that is signed now; 0 where no log was closed here."""
     return int(connection.execute(_THE_SEQ).scalar() or 1) - 1
@@ -169,4 +174,4 @@ def _subjects(one: Closed) -> int:
     return found if isinstance(found, int) else 0
 
 
-__all__ = ["RESTARTED", "Closed", "base_of", "closed_logs", "in_words", "refuse_closed", "require_first"]
+__all__ = ["RESTARTED", "Closed", "base_of", "base_query", "closed_logs", "in_words", "refuse_closed", "require_first"]

@@ -13,6 +13,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit
+from checkvalve.approvals.sound_events import sound_events
 from checkvalve.approvals.tables import events
 from checkvalve.approvals.verdicts import Deny
 from checkvalve.filters.strictjson import JSON
@@ -57,7 +58,7 @@ class Flood:
 def standing(connection: sa.Connection, thread: str) -> Flood:
     """Return how the task of a thread stands."""
     found = Flood(thread)
-    for event in audit.read_events(connection, subject=_SUBJECT + thread):
+    for event in sound_events(connection, _SUBJECT + thread):
         found = _after(found, event.kind, event.body, event.at)
     return found
 

@@ -129,6 +129,8 @@ class Intake:
         connection.execute(_RECORD, values)
         proposal = from_row(values)
         body = {**_body(proposal, decision), "record_digest": record_digest(values)}
+        if state is State.APPROVED and (relied := uses.named(decision.uses)):
+            body["uses"] = relied
         if plan is not None:
             body["plan_digest"] = plans.store(connection, known, plan, created_at=now, decide_by=proposal.decide_by)
         audit.append(connection, at=now, kind="proposal.recorded", subject=known, body=body)

@@ -30,6 +30,7 @@ from checkvalve.approvals.redaction import Veil
 from checkvalve.approvals.render import clip
 from checkvalve.approvals.review_tables import plans
 from checkvalve.approvals.seen import Seen
+from checkvalve.approvals.sound_events import sound_events
 from checkvalve.approvals.verdicts import Allow
 from checkvalve.filters.strictjson import JSON
 
@@ -190,7 +191,7 @@ def _read(told: Preview, outcome: Outcome) -> Preview:
 
 def _noted(connection: sa.Connection, question: Proposal) -> tuple[int, str, dict[str, Any]] | None:
     """Return the event that says of exactly this call what became of its preview."""
-    for event in audit.read_events(connection, subject=question.id):
+    for event in sound_events(connection, question.id):
         if event.kind in {MADE, FAILED} and event.body:
             body = json.loads(event.body)
             if isinstance(body, dict) and body.get("digest") == question.digest:
@@ -202,7 +203,7 @@ def _was_edited(connection: sa.Connection, question: Proposal) -> bool:
     """Say whether this is an edit of a call whose tool offered a preview."""
     query = sa.select(plans.c.parent).where(plans.c.proposal_id == question.id)
     parent = str(connection.execute(query).scalar() or "")
-    found = parent and any(event.kind in {MADE, FAILED} for event in audit.read_events(connection, subject=parent))
+    found = parent and any(event.kind in {MADE, FAILED} for event in sound_events(connection, parent))
     return bool(found) or (bool(parent) and _was_edited(connection, moves.load(connection, parent)))
 
 

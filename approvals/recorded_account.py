@@ -15,14 +15,13 @@ import sqlalchemy as sa
 from checkvalve.approvals.audit import Event
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.errors import StoreCorruptError
-from checkvalve.approvals.tables import events
+from checkvalve.approvals.sound_events import sound_of_kinds
 
 ADDED: Final = "reviewer.added"
 REISSUED: Final = "reviewer.token"
 """The kind of the event that says that somebody has another token."""
 DISABLED: Final = "reviewer.disabled"
 _KINDS: Final = (ADDED, REISSUED, DISABLED)
-_EARLIER: Final = sa.select(events).where(events.c.subject == "", events.c.kind.in_(_KINDS)).order_by(events.c.seq)
 
 
 def credential_digest(selector: str, token_hash: str) -> str:
@@ -38,8 +37,7 @@ def require_account_recorded(connection: sa.Connection, row: sa.RowMapping, own:
     """
     listed = [event for event in own if event.kind in _KINDS]
     if not any(event.kind == ADDED for event in listed):
-        earlier = [Event(**found) for found in connection.execute(_EARLIER).mappings()]
-        listed = [*earlier, *listed]
+        listed = [*sound_of_kinds(connection, "", _KINDS), *listed]
     credential, disabled = "", None
     for event in listed:
         body: dict[str, Any] = json.loads(event.body) if event.body else {}

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import sqlalchemy as sa
 
-from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.canonical import canonical
 from checkvalve.approvals.errors import CredentialError, QueueError, RoleNeededError, StoreCorruptError
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.quorumcheck import ACCOUNT
 from checkvalve.approvals.recorded_account import require_account_recorded
 from checkvalve.approvals.risk import Tier
+from checkvalve.approvals.sound_events import sound_events
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
 
@@ -195,7 +195,7 @@ def account_of(people: People, name: str) -> Account:
 def _checked(connection: sa.Connection, row: sa.RowMapping | None, name: str) -> Account:
     if row is None:
         raise CredentialError("there is no such reviewer", remedy="list them: checkvalve approvals reviewer list")
-    told, own = ("", ""), list(read_events(connection, subject=subject_of(name)))
+    told, own = ("", ""), sound_events(connection, subject_of(name))
     for event in own:
         if event.kind == GIVEN:
             body = json.loads(event.body)

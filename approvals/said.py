@@ -10,6 +10,7 @@ from checkvalve.approvals.accounts_said import KINDS, AccountSaid
 from checkvalve.approvals.doubts import DOUBTED
 from checkvalve.approvals.handed import HANDED, Told
 from checkvalve.approvals.quorum_said import QUORUM_KINDS, QuorumTold
+from checkvalve.approvals.reliedcheck import Relied, relied_on
 from checkvalve.approvals.ruleset_said import KINDS as RULE_KINDS
 from checkvalve.approvals.ruleset_said import RulesTold
 from checkvalve.approvals.seed_said import KINDS as SEEDED
@@ -68,6 +69,7 @@ class Seen:
     attempt: dict[str, Any] | None = None
     endorsed: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
     mandate: dict[str, Any] | None = None
+    relied: Relied = frozenset()  # what the permit of a call rests on; empty where an older version recorded it
     used: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)  # by item and the call that used it
     reviewers: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     disabled: dict[str, int] = field(default_factory=dict)
@@ -153,6 +155,8 @@ class Seen:
             self.record = str(body.get("record_digest") or "")
             self.quorum.plan = str(body.get("plan_digest") or "")
             self.columns = {name: str(body.get(name)) for name in _COLUMNS}
+            relied = relied_on(body.get("uses"), at)
+            self.relied, self.torn = relied or frozenset(), self.torn or relied is None
         self.by = None if body.get("by") is None else str(body["by"])  # an older version did not say who began it
         self.code, self.note_ = str(body.get("code") or ""), str(body.get("note") or "") or self.note_
         self.self_approved = self.self_approved or body.get("self_approved") is True

@@ -17,7 +17,6 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from checkvalve.approvals.accountcheck import check_accounts
-from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.canonical import digest, digest_bytes
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.erased_rows import is_as_erased
@@ -26,10 +25,12 @@ from checkvalve.approvals.handcheck import check_afterlooks, check_delegations, 
 from checkvalve.approvals.quorumcheck import check_plans, check_roles, check_votes
 from checkvalve.approvals.recorded_account import credential_digest
 from checkvalve.approvals.records import record_digest, stored_digest
+from checkvalve.approvals.reliedcheck import check_relied
 from checkvalve.approvals.review_tables import delegations, standing_rules
 from checkvalve.approvals.ruleset_said import check_rules_of
 from checkvalve.approvals.said import ENDORSEMENT, People, Seen
 from checkvalve.approvals.seed_said import check_seeds
+from checkvalve.approvals.sound_events import sound_events
 from checkvalve.approvals.standing_check import check_standing
 from checkvalve.approvals.subjectrows import Held, Row, Rows, read, stored
 from checkvalve.approvals.tables import attempts, endorsements, grants, mandates, proposals, reviewers, uses
@@ -49,6 +50,7 @@ def check_tables(connection: sa.Connection, seen: Mapping[str, Seen]) -> Found:
     yield from _check_mandates(connection, seen)
     yield from _check_standing(connection, seen)
     yield from _check_uses(connection, seen)
+    yield from check_relied(connection, seen)
     yield from _check_reviewers(connection, People.of(seen))
     yield from check_roles(connection, {name: said.quorum for name, said in seen.items()})
     yield from check_accounts(connection, seen)
@@ -66,10 +68,10 @@ def require_recorded(connection: sa.Connection, subject: str, held: Held | None 
     ``held`` are its rows where they were read in this transaction and nothing has changed them since.
 
     Raises:
-        StoreCorruptError: something was edited, planted or removed beside the log.
+        StoreCorruptError: something was edited, planted or removed beside the log, or an event was.
     """
     said = Seen()
-    for event in read_events(connection, subject=subject):
+    for event in sound_events(connection, subject):
         said.note(event.kind, body_of(event.body), event.at)
     if said.doubted and said.erased:
         raise StoreCorruptError(
@@ -282,6 +284,7 @@ def _check_reviewers(connection: sa.Connection, said: People) -> Found:
 
 _CHECKS: Final = (
     _check_calls,
+    check_relied,
     _check_endorsements,
     _check_mandates,
     _check_standing,

@@ -16,6 +16,7 @@ from checkvalve.approvals.endorsements import Use
 from checkvalve.approvals.errors import ConflictError, MandateSpentError
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import uses
 from checkvalve.filters.strictjson import JSON
 
@@ -37,6 +38,11 @@ def spend(connection: sa.Connection, proposal: Proposal, taken: Iterable[Use], *
             standing_store.spend(connection, proposal, use, at)
         elif use.id:
             _count(connection, proposal, use, at)
+
+
+def named(taken: Iterable[Use]) -> list[JSON]:
+    """Return what :func:`spend` writes a row for, as the first event of the call names it: no amounts."""
+    return [{"kind": use.kind, "id": use.id} for use in taken if use.kind in {"mandate", standing_store.KIND} or use.id]
 
 
 def _spend(connection: sa.Connection, proposal: Proposal, use: Use, at: int) -> None:
@@ -80,7 +86,13 @@ def _write(
 
 
 def still_given(connection: sa.Connection, proposal: Proposal, *, at: int) -> bool:
-    """Say whether everything that a permit relies on is still in force, right before the permit is taken."""
+    """Say whether everything that a permit relies on is still in force, right before the permit is taken.
+
+    The caller has compared the uses with the events of the call.
+
+    Raises:
+        StoreCorruptError: one of them is not what its events say.
+    """
     for row in connection.execute(sa.select(uses).where(uses.c.proposal_id == proposal.id)).mappings().all():
         if row["kind"] == "mandate":
             found = mandate_store.load(connection, row["item"])
@@ -89,8 +101,17 @@ def still_given(connection: sa.Connection, proposal: Proposal, *, at: int) -> bo
         elif row["kind"] == standing_store.KIND:
             if not standing_store.still_given(connection, row["item"], at):
                 return False
-        elif endorsing.holds(connection, proposal.thread, row["item"], at) is None:
+        elif not _is_accepted(connection, proposal, row["item"], at):
             return False
+    return True
+
+
+def _is_accepted(connection: sa.Connection, proposal: Proposal, name: str, at: int) -> bool:
+    """Say whether what a person accepted is in force, after comparing it with the events of the call it came with."""
+    found = endorsing.holds(connection, proposal.thread, name, at)
+    if found is None:
+        return False
+    require_recorded(connection, found.proposal_id)
     return True
 
 
@@ -100,4 +121,4 @@ def _gone() -> MandateSpentError:
     )
 
 
-__all__ = ["spend", "still_given"]
+__all__ = ["named", "spend", "still_given"]

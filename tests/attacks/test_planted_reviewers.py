@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from checkvalve.approvals import audit
 from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.records import State
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
@@ -72,7 +74,15 @@ def test_an_account_that_was_enabled_again_by_hand_decides_nothing(desk: Desk) -
 
 def test_an_account_that_an_older_version_wrote_still_decides(desk: Desk) -> None:
     """It kept the events of all accounts in one place."""
-    run(desk, "UPDATE events SET subject = '' WHERE subject = ?", subject_of("ann"))
+    with desk.queue.store.read() as connection:
+        (added,) = audit.read_events(connection, subject=subject_of("ann"))
+    kept = added.commitment or ""
+    form = audit.event_form(
+        added.prev, seq=added.seq, at=added.at, kind=added.kind, subject="", hashed=kept, committed=True
+    )
+    written = "sha256:" + hashlib.sha256(form).hexdigest()
+    run(desk, "UPDATE events SET subject = '', hash = ? WHERE subject = ?", written, subject_of("ann"))
+    run(desk, "UPDATE audit_head SET hash = ?", written)
     asked = desk.propose()
     assert desk.queue.approve(asked.id, desk.reviewer, asked.digest).state is State.APPROVED
     token = planted(desk, "eve")

@@ -1,0 +1,133 @@
+"""The events that something is about to rely on: one rule, in one place, for every reader that is not verifying.
+
+1. Each is whole: body, salt and hash are those that belong together.
+2. Where the body is gone, a whole event of the same subject says that it was erased.
+3. The event behind it is bound to its hash; of the last event, the head is.
+4. Where the log is signed, its leaf is the one that is kept in the tree's tiles. What lies below the size of the newest
+   checkpoint has a leaf. Events of a closed log are compared with the tiles that were kept of that log.
+
+Leaf and binding come with the event, in the same statement; only events of a closed log cost more.
+
+What this does not find: an event that was removed, or moved to another subject; and one that was changed together with
+everything that is bound to it, up to the head, and with its leaf. Verifying finds them, with the public key alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from checkvalve.approvals.audit import ERASED, Event
+from checkvalve.approvals.chainend import HEAD_ROW
+from checkvalve.approvals.closedlogs import Closed, base_query, closed_logs
+from checkvalve.approvals.errors import LogTamperedError, StoreCorruptError
+from checkvalve.approvals.judge import body_of
+from checkvalve.approvals.merkle import SIZE, leaf_hash
+from checkvalve.approvals.tables import audit_head, checkpoints, events, tiles
+from checkvalve.approvals.tiles import WIDTH, Tiles
+
+_REMEDY: Final = "nothing was done; verify the audit log: checkvalve audit verify"
+_COLUMNS: Final = len(events.c)
+
+
+def _with_leaves() -> sa.Select[Any]:
+    """Select events, each with its leaf and what is bound to it, where its log begins, how much was signed."""
+    size = sa.select(sa.func.max(checkpoints.c.size)).scalar_subquery()
+    log = sa.select(
+        base_query().scalar_subquery().label("base"),
+        size.label("signed"),
+        sa.select(audit_head.c.seq).where(audit_head.c.id == HEAD_ROW).scalar_subquery().label("last"),
+        sa.select(audit_head.c.hash).where(audit_head.c.id == HEAD_ROW).scalar_subquery().label("head"),
+    ).subquery("log")
+    behind = events.alias("behind")
+    bound = sa.case((events.c.seq == log.c.last, log.c.head), else_=behind.c.prev)
+    index = events.c.seq - 1 - log.c.base
+    own = sa.and_(tiles.c.level == 0, tiles.c.position == index // WIDTH, index >= 0)
+    leaf = sa.func.substr(tiles.c.hashes, sa.cast(index % WIDTH * SIZE + 1, sa.Integer), SIZE, type_=sa.LargeBinary)
+    source = events.join(log, sa.true()).outerjoin(tiles, own).outerjoin(behind, behind.c.seq == events.c.seq + 1)
+    told = (leaf.label("leaf"), bound.label("bound"), log.c.base, log.c.signed)
+    found = sa.select(*events.c, *told).select_from(source)
+    return found.where(events.c.subject == sa.bindparam("subject")).order_by(events.c.seq)
+
+
+_OF_SUBJECT: Final = _with_leaves()
+
+
+def sound_events(connection: sa.Connection, subject: str) -> list[Event]:
+    """Return the events about one subject, oldest first, each of them as it was written.
+
+    Raises:
+        StoreCorruptError: one is not.
+    """
+    return _sound(connection, connection.execute(_OF_SUBJECT, {"subject": subject}).all())
+
+
+def sound_of_kinds(connection: sa.Connection, subject: str, kinds: Sequence[str]) -> list[Event]:
+    """Return those of some kinds; raises as :func:`sound_events`."""
+    query = _OF_SUBJECT.where(events.c.kind.in_(kinds))
+    return _sound(connection, connection.execute(query, {"subject": subject}).all())
+
+
+def _sound(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[Event]:
+    found = [Event(*row[:_COLUMNS]) for row in rows]
+    for event in found:
+        if not event.is_whole:  # 1.
+            raise _changed(event)
+    _require_said(found)  # 2.
+    closed: _ClosedLeaves | None = None
+    for event, row in zip(found, rows, strict=True):
+        if event.seq > row.base:
+            if row.bound is not None and row.bound != event.hash:  # 3.
+                raise _changed(event)
+            _require_leaf(event, row.leaf, signed=event.seq - row.base <= (row.signed or 0))  # 4.
+        else:
+            closed = closed or _ClosedLeaves(connection)
+            _require_leaf(event, closed.of(event), signed=True)
+    return found
+
+
+def _require_said(found: Iterable[Event]) -> None:
+    emptied = [event for event in found if event.is_erased]
+    if not emptied:
+        return
+    told = [(event.seq, body_of(event.body).get("events")) for event in found if event.kind == ERASED]
+    said = {n for seq, numbers in told if isinstance(numbers, list) for n in numbers if isinstance(n, int) and n < seq}
+    for event in emptied:
+        if event.seq not in said:
+            raise _changed(event)
+
+
+def _require_leaf(event: Event, leaf: object, *, signed: bool) -> None:
+    kept = bytes(leaf) if isinstance(leaf, bytes | memoryview) else b""
+    if (signed or kept) and kept != leaf_hash(event.form):
+        raise _changed(event)
+
+
+@dataclass(slots=True)
+class _ClosedLeaves:
+    """The leaves of logs that were closed; their events are few, and read again only where a log was closed."""
+
+    connection: sa.Connection
+    logs: Sequence[tuple[Closed, Tiles]] = ()
+
+    def of(self, event: Event) -> bytes:
+        """Return the kept leaf of an event; empty where its log has none for it: it was put there later."""
+        if not self.logs:
+            self.logs = [(one, Tiles(self.connection, one.number)) for one in closed_logs(self.connection)]
+        for one, kept in self.logs:
+            if one.base < event.seq <= one.last:
+                try:
+                    return kept.leaf(event.seq - one.base - 1)
+                except LogTamperedError:
+                    return b""
+        return b""
+
+
+def _changed(event: Event) -> StoreCorruptError:
+    return StoreCorruptError(f"event {event.seq} is not what was written", remedy=_REMEDY)
+
+
+__all__ = ["sound_events", "sound_of_kinds"]
