@@ -16,6 +16,7 @@ from email.header import decode_header
 from itertools import pairwise
 from typing import Final
 
+from checkvalve.filters.inbound import pictures
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import Builder, View
 from checkvalve.filters.outcomes import Channel
@@ -39,6 +40,8 @@ _KNOWN: Final = _names(
     "from to subject date received mime-version content-type message-id cc reply-to return-path delivered-to"
 )
 _BOUNDARY: Final = re.compile(r"boundary\s*=\s*(?:\"([^\"\r\n]{1,70})\"|([^\s;]{1,70}))", re.IGNORECASE)
+_FILES: Final = (b"PK\x03\x04", b"%PDF-")
+"""What archives and PDF begin with; a text that only mentions one further on is a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,7 @@ def _single(body: View, media: str, encoding: str, notes: Notes) -> Iterator[Par
             data = quopri.decodestring(body.text.encode("utf-8", "surrogatepass"))
     except (binascii.Error, ValueError):
         notes.leave("broken-encoding")
-    if not is_text:
+    if not is_text or (data is not None and _is_file(data)):  # whatever it calls itself
         yield Part(body, media, data if data is not None else body.text.encode("utf-8", "surrogatepass"))
     elif data is not None:
         channel = body.channel if body.channel is not Channel.VISIBLE else Channel.VISIBLE
@@ -145,3 +148,7 @@ def _single(body: View, media: str, encoding: str, notes: Notes) -> Iterator[Par
         )
     else:
         yield Part(body, media)
+
+
+def _is_file(data: bytes) -> bool:
+    return pictures.is_picture(data) or data.startswith(_FILES)
