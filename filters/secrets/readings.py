@@ -40,25 +40,31 @@ def views(text: str) -> Iterator[tuple[str, Sequence[int]]]:
         last = [(char, places[place]) for char, place in _unescaped(shown)]
         yield _squeezed_parts(last, len(text))
     read = text if last is None else "".join(char for char, _ in last)
-    if not read.isascii() and read.translate(_ALIKE) != _bare(read):
+    if not read.isascii() and _LIKE_LATIN.search(read) and read.translate(_ALIKE) != _bare(read):
         parts = last if last is not None else [(char, place) for place, char in enumerate(text)]
-        yield _squeezed_parts(((alike, place) for char, place in parts for alike in _ALIKE[ord(char)]), len(text))
+        pairs = [(alike, place) for char, place in parts for alike in _ALIKE[ord(char)]]
+        yield "".join(alike for alike, _ in pairs), array("L", [*(place for _, place in pairs), len(text)])
 
 
 def bare_views(text: str) -> Iterator[str]:
     """Yield the same views without places, and much faster: they say whether places are needed at all."""
-    yield _bare(text)
-    read = text
+    read, bare = text, _bare(text)
+    yield bare
     if any(sign in text for sign in _ESCAPES) and _ESCAPE.search(text):
         read = _ESCAPE.sub(_read, text)
-        yield _bare(read)
+        yield (bare := _bare(read))
     if _has_markup(text):
         read = _ESCAPE.sub(_read, _MARKUP.sub("", text))
-        yield _bare(read)
-    if not read.isascii() and (alike := read.translate(_ALIKE)) != _bare(read):
+        yield (bare := _bare(read))
+    if not read.isascii() and _LIKE_LATIN.search(read) and (alike := read.translate(_ALIKE)) != bare:
         yield alike
 
 
+_LIKE_LATIN: Final = re.compile(
+    "[\u00aa-\u058f\u10a0-\u10ff\u13a0-\u13ff\u1c80-\u1eff\u2070-\u218f\u2460-\u24ff\u2c00-\u2dff\ua490-\ua7ff\uab30-\uabbf"
+    "\ufb00-\ufb1c\uff10-\uff5a\U00010280-\U000108ff\U0001d400-\U0001d7ff\U0001f100-\U0001f2ff\U000e0020-\U000e007e]"
+)
+"""Where letters stand that look like Latin ones, and tags: text in other scripts alone is not read a second time."""
 _MARKUP: Final = re.compile(r"<[/!?A-Za-z][^<>]{0,300}>|\x1b\[[0-9;]{0,20}[A-Za-z]")
 
 

@@ -23,6 +23,10 @@ from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
 from checkvalve.filters.outcomes import Severity
 
+_POSSIBLE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
+    "\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
 _MARKS: Final = re.compile("[\u061c\u200e\u200f\u2066-\u2069]+")
 _RTL: Final = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _RARE: Final = re.compile("[\ufe00-\ufe0d\U000e0100-\U000e01ef]")
@@ -64,7 +68,7 @@ NOTHING: Final = Unseen()
 @lru_cache(maxsize=8)  # a piece is asked for its values, for its links, and for what has to go
 def unseen(text: str) -> Unseen:
     """Return what nobody sees of ``text``."""
-    if text.isascii():
+    if text.isascii() or not _POSSIBLE.search(text):
         return NOTHING
     notes, view = Notes(), View(text)
     spelled = [
