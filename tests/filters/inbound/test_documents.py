@@ -237,7 +237,8 @@ def test_what_is_seen_and_field_codes_are_not_reported(body: str) -> None:
 
 
 STYLES = (
-    f'<w:styles {W}><w:style w:type="character" w:styleId="Gone"><w:rPr><w:vanish/></w:rPr></w:style>'
+    f'<w:styles {W}><w:style w:type="table" w:styleId="Grid"><w:rPr><w:vanish/></w:rPr></w:style>'
+    '<w:style w:type="character" w:styleId="Gone"><w:rPr><w:vanish/></w:rPr></w:style>'
     '<w:style w:type="paragraph" w:styleId="Note"><w:basedOn w:val="Ground"/></w:style>'
     '<w:style w:type="paragraph" w:styleId="Ground"><w:rPr><w:vanish/></w:rPr></w:style>'
     '<w:style w:type="paragraph" w:styleId="Round"><w:basedOn w:val="Round"/></w:style></w:styles>'
