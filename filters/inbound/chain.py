@@ -20,6 +20,7 @@ from checkvalve.filters.inbound.bounds import bounded, decoded
 from checkvalve.filters.inbound.budget import DEADLINE, Budget, Clock, OutOfBudgetError
 from checkvalve.filters.inbound.canonical import canonical
 from checkvalve.filters.inbound.carry import Carry
+from checkvalve.filters.inbound.neighbours import NOTE as NEIGHBOURS
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.payloads import look_into, written_out
 from checkvalve.filters.inbound.rules import ENOUGH, Hit, find, scripts_of, weigh
@@ -48,6 +49,7 @@ WITHHELD: Final = "[content withheld by the gateway: {code}]"
 """What stands in for withheld content; it says nothing of what the content says."""
 
 _ROLE_WEIGHT: Final = {"role-token": 2, "harness-tag": 1, "fake-boundary": 2, "fake-system-note": 2, "fake-turn": 2}
+_SAME: Final = decoding.SAME | {NEIGHBOURS}
 _CHANNELS: Final = (Channel.VISIBLE, Channel.HEADER, Channel.METADATA, Channel.DECODED, Channel.HIDDEN)
 
 
@@ -74,6 +76,9 @@ class _Scan:
     def text(self, view: View, kind: str, layer: int = 0) -> None:
         """Do stages 2 and 3 for one text."""
         if not view.text:
+            return
+        if view.note == NEIGHBOURS:
+            self.match(canonical(view), scripts_of(view.text))
             return
         roles.look(view, self.notes, kind=kind)
         for start in range(0, max(len(view.text) - OVERLAP, 1), WINDOW - OVERLAP):
@@ -107,9 +112,9 @@ class _Scan:
     def match(self, plain: View, scripts: Sequence[str], *, least: int = 1) -> None:
         """Match the patterns against a canonical text."""
         self.budget.spend(len(plain.text))
-        for hit in find(plain.text, scripts, tools=self.tools):
+        for hit in find(plain.text, scripts, tools=self.tools, least=least):
             first, last = plain.origin(hit.start, hit.end)
-            if hit.weight >= least and not (plain.note in decoding.SAME and self._known(hit.family, first, last)):
+            if hit.weight >= least and not (plain.note in _SAME and self._known(hit.family, first, last)):
                 self.hits.append((first, last, hit.family, hit.weight, plain.channel, plain.note))
 
     def _known(self, family: str, first: int, last: int) -> bool:

@@ -13,6 +13,7 @@ from typing import Final
 
 from checkvalve.filters.inbound.encodings import REGIONS, is_text
 from checkvalve.filters.inbound.spelling import RUN_TOGETHER, mendings
+from checkvalve.filters.inbound.unescaped import NOTE, unescaped
 from checkvalve.filters.inbound.views import Builder, View
 from checkvalve.filters.linear import Pattern, PatternSet
 from checkvalve.filters.outcomes import Channel
@@ -26,7 +27,7 @@ REGION_NAMES: Final = frozenset({*(name for name, _, _ in REGIONS), "spaced", "v
 """The notes of readings that are texts of their own."""
 GUESSES: Final = frozenset({"rot13", "reversed", "leet"})
 """The notes of readings that are tried on every text: only a pattern that is enough alone counts in them."""
-SAME: Final = GUESSES | {"misspelt", RUN_TOGETHER, "emphasis"}
+SAME: Final = GUESSES | {"misspelt", RUN_TOGETHER, "emphasis", NOTE}
 """The notes of readings that repeat most of the text as it stands."""
 FILE: Final = "file"
 """The note of a stretch of base64 as it stands: it may be a file."""
@@ -84,6 +85,8 @@ def readings(view: View, plain: View) -> Iterator[View]:
         yield with_single_blanks(mended) if mended.note == RUN_TOGETHER else mended
     if "assembled" in found:
         yield _assembled(view)
+    if "escapes" in found:
+        yield unescaped(view)
     if "emphasis" in found:
         yield _shifted(plain, _EMPHASIS, "emphasis")
     yield _shifted(plain, _ROT13, "rot13")

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Final
 
+from checkvalve.filters.inbound.neighbours import SHORT, WORDS, Neighbours
 from checkvalve.filters.inbound.views import Builder, View
 from checkvalve.filters.linear import Pattern
 from checkvalve.filters.outcomes import Channel
@@ -20,6 +21,8 @@ _STRING: Final = re.compile(r'"((?:[^"\\]++|\\.)*+)"?(\s*+:)?', re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|(.))", re.DOTALL)
 _BETWEEN: Final = re.compile(r"[\s\[\]{},:0-9.eE+-]|true|false|null|NaN|Infinity")
 _WHOLE: Final = Pattern(rf'(?s)(?:"(?:[^"\\]|\\.)*"|{_BETWEEN.pattern})*')
+_CUT: Final = Pattern(rf'(?s)(?:"(?:[^"\\]|\\.)*"|{_BETWEEN.pattern})*(?:"(?:[^"\\]|\\.)*\\?|[^"\\]{{0,100}})')
+_OPENS: Final = re.compile(r'\s*+[\[{][\s\[{]*+"')
 _PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _STRUCTURED: Final = re.compile(
     r"(?:\s|\\[nrt])*+(?:[\[{]|BEGIN:V|[A-Za-z-]{2,40}: [^\n\\]{1,400}(?:\\r)?\\n[A-Za-z-]{2,40}: )"
@@ -32,21 +35,31 @@ def is_json(text: str) -> bool:
     """Say whether ``text`` is nothing but strings, numbers and the signs between them; a dump of Python is not.
 
     A text without anything odd is known at once; in others (blanks of other scripts, a string cut in two) the strings
-    are taken out first.
+    are taken out first. A dump that a program cut is JSON too: it ends within a string, or in a short note.
     """
-    if text.lstrip()[:1] not in "[{" or text.rstrip()[-1:] not in "]}":
+    if text.lstrip()[:1] not in "[{":
         return False
+    if text.rstrip()[-1:] not in "]}":
+        return _OPENS.match(text) is not None and _CUT.is_all(text)
     return _WHOLE.is_all(text) or not _BETWEEN.sub("", _STRING.sub("", text))
 
 
 def leaves(view: View) -> Iterator[View]:
-    """Yield the values of JSON text, then its keys."""
+    """Yield the values of JSON text, then its keys, then values that stand side by side as one text."""
     values, keys = Builder(view), Builder(view)
+    beside, key, behind = Neighbours(view.text), None, 0
     for start, said, colon in _strings(view.text):
         end = start + len(said)
         if colon is not None:
             _append(keys, said, start, end)
-        elif end - start >= _LONG and _may_be_more(view.text, start, end):
+            key, behind = said, end
+            continue
+        if key is None or view.text.find("[", behind, start) >= 0:
+            beside.listed(start, end)
+        elif len(said) <= SHORT and said.count(" ") >= WORDS - 1:
+            beside.given(key, start, end)
+        key = None
+        if end - start >= _LONG and _may_be_more(view.text, start, end):
             own = Builder(view)
             _append(own, said, start, end)
             yield own.view()
@@ -56,6 +69,9 @@ def leaves(view: View) -> Iterator[View]:
         yield values.view()
     if keys:
         yield keys.view(Channel.METADATA, "keys")
+    joined = beside.joined(view, _append_from)
+    if joined is not None:
+        yield joined
 
 
 def _strings(text: str) -> Iterator[tuple[int, str, str | None]]:
@@ -84,6 +100,11 @@ def _append(builder: Builder, said: str, start: int, end: int) -> None:
     else:
         builder.joint(start)
         builder.undone(_ESCAPE, _meant, start, end)
+
+
+def _append_from(builder: Builder, start: int, end: int) -> None:
+    """Append the characters from ``start`` to ``end``, their escapes undone."""
+    builder.undone(_ESCAPE, _meant, start, end)
 
 
 def _meant(found: re.Match[str]) -> str:

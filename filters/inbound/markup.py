@@ -42,6 +42,7 @@ _ENDED_BY: Final = {
     "option": names("option"),
 }
 """Elements whose end tag may be left out, and the start tags that end them."""
+_PAGE: Final = names("body html")
 _MAX_OPEN: Final = 2_000
 _MAX_BACK: Final = 64  # open elements among which an end tag finds its own
 _MAX_TAGS: Final = 2_000  # different tags of one page that are remembered
@@ -90,7 +91,7 @@ class _Page:
         """Take a start tag in; it may end an element that nobody closed."""
         stack = self.stack
         while stack and tag.name in _ENDED_BY.get(stack[-1].name, ()):
-            self._drop(len(stack) - 1, start)
+            self._drop(len(stack) - 1, start, start)
         if len(stack) >= _MAX_OPEN or tag.name in _VOID:
             return
         outer = stack[-1] if stack else _OUTSIDE
@@ -111,23 +112,29 @@ class _Page:
         }
         return bool(given & self.names)
 
-    def close(self, name: str, end: int) -> None:
-        """Take an end tag in: it closes the innermost element of its name, and all inside that."""
+    def close(self, name: str, start: int, end: int) -> None:
+        """Take an end tag in: it closes the innermost element of its name, and all inside that.
+
+        The end of a page's body closes everything, whether a start tag of it is there or not.
+        """
         stack = self.stack
         if stack and stack[-1].name == name and not stack[-1].hidden:
             stack.pop()
             return
         for depth in range(len(stack) - 1, max(len(stack) - _MAX_BACK, 0) - 1, -1):
             if stack[depth].name == name:
-                self._drop(depth, end)
+                self._drop(depth, start, end)
                 return
+        if name in _PAGE and stack:
+            self._drop(0, start, start)
 
-    def _drop(self, depth: int, end: int) -> None:
-        element = self.stack[depth]
-        outermost = element.hidden and not (depth and self.stack[depth - 1].hidden)
-        del self.stack[depth:]
-        if outermost and element.name != "head":
-            self.cut(element.start, end, "hidden-element")
+    def _drop(self, depth: int, start: int, end: int) -> None:
+        """Close an element, whose end tag stands from ``start`` to ``end``, and all that nobody closed inside it."""
+        stack = self.stack
+        first = depth if stack[depth].hidden else next((n for n in range(depth, len(stack)) if stack[n].hidden), None)
+        if first is not None and not (first and stack[first - 1].hidden) and stack[first].name != "head":
+            self.cut(stack[first].start, end if first == depth else start, "hidden-element")
+        del stack[depth:]
 
     def cut(self, start: int, end: int, detail: str) -> None:
         """Note something hidden, to be taken out of what is shown."""
@@ -139,7 +146,7 @@ class _Page:
     def end(self) -> None:
         """Close what is still open at the end of the page."""
         if self.stack:
-            self._drop(next((n for n, item in enumerate(self.stack) if item.hidden), 0), len(self.view.text))
+            self._drop(0, len(self.view.text), len(self.view.text))
 
 
 def channels(view: View, notes: Notes) -> Iterator[View]:
@@ -182,12 +189,12 @@ def _taken(page: _Page, builder: Builder, tag: Tag, start: int, end: int) -> int
         builder.joint(start)
     elif tag.divides:
         builder.line(start)
-    if tag.closes:
-        page.close(tag.name, end)
-        return end
     for first, last in tag.texts:
         page.aside.joint(start + first)
         _unescaped(page.aside, start + first, start + last)
+    if tag.closes:
+        page.close(tag.name, start, end)
+        return end
     if tag.name in _RAW or tag.name == "title":
         return _raw(page, tag.name, end)
     page.open(tag, start)
@@ -198,7 +205,7 @@ def _raw(page: _Page, name: str, start: int) -> int:
     """Take in what stands in an element whose content is no markup; return where that ends."""
     closing = re.compile(rf"</{name}|\Z", re.IGNORECASE).search(page.view.text, start)
     end = closing.start() if closing else len(page.view.text)
-    if name != "style":
+    if start < end:
         page.aside.joint(start)
         page.aside.copy(start, end)
     return end
@@ -209,9 +216,15 @@ def _section(page: _Page, builder: Builder, found: re.Match[str]) -> None:
         page.hidden.joint(found.start())
         page.hidden.copy(*found.span("comment"))
         page.cut(*found.span(), "comment")
-    elif found["cdata"] is not None:
+        return
+    if found["cdata"] is not None:
         builder.copy(*found.span("cdata"))
-    elif "<!ENTITY" in found[0] or ("<!DOCTYPE" in found[0].upper() and "[" in found[0]):
+        return
+    if found[0].lower() != "<!doctype html>":
+        start, end = found.span("declaration")
+        page.aside.joint(start)
+        _unescaped(page.aside, start, end)
+    if "<!ENTITY" in found[0] or ("<!DOCTYPE" in found[0].upper() and "[" in found[0]):
         page.notes.find("entity-declaration", page.view, *found.span(), Severity.MEDIUM)
         page.notes.leave("entity-declaration")
 

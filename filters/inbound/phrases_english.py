@@ -44,7 +44,7 @@ address 2 \bif (?:you(?:'re| are)|this is (?:being )?(?:read|processed|parsed|su
 address 2 \b(?:<MODEL>|assistant|agent|model|bot|summari[sz]er|whoever)s? (?:that (?:is|are) |that |which |who )?(?:reading|processing|summari[sz]ing|parsing|handling|viewing|analy[sz]ing|reads?|summari[sz]es?|process(?:es)?) (?:this|the (?:document|e-?mail|page|message|text))\b
 address 2 \byou,? <MODEL>\b
 address 2 \b(?:attention|note|notice|message|memo|instructions?|reminder|dear|hey)s?[ ,:]{1,3}(?:to |for )(?:the |any |all |every |whichever )?(?:<READER>|coding agents?)\b ?[:,!.]
-address 1 (?:^|[.!?"'\]>\x0b] ?)(?:<MODEL> <READER>|llm|gpt(?:-\d\w*)?|claude|gemini|copilot) ?[:,]
+address 1 (?:^|[.!?"'\]>)\x0b]|[ \x0b][-*•>#|])[-*•>#|"'( _\t]{0,6}(?:<MODEL> <READER>|llm|gpt(?:-\d\w*)?|claude|gemini|copilot)[*_ ]{0,3}[:,]
 address 1 \b(?:<MODEL>(?: <READER>)?|the assistant|the agent|the model|the bot|assistants|agents) (?:must|shall|has to|needs? to|is (?:required|instructed|expected|requested) to|are (?:required|instructed|expected|requested) to|should (?:always|also|first|immediately|never|now))\b
 secrecy 3 \b(?:without|instead of) (?:tell|inform|notify|alert|warn|letting|ask|consult|mention|reveal)\w*\b~{0,25}\b(?:user|human|anyone|operator|owner|customer|person)\b
 secrecy 2 \b(?:do not|don'?t|never|must not|should not|avoid|refrain from) (?:\w+ ){0,2}?(?:tell|inform|mention|notify|alert|reveal|report|disclose|warn|inform|let)(?:ing)?\b~{0,40}\b(?:user|human|anyone|anybody|operator|owner)\b

@@ -32,7 +32,11 @@ _HARNESS: Final = (
     r"|search[_-]results?|assistant[_-](?:response|message|turn)|im_(?:start|end)|invoke|thinking|scratchpad|chain_of_thought)"
     r"(?: [^<>\n]{0,120})?/?>"
 )
-_FENCE: Final = r"</?(?:system|assistant|human|user|instructions?|document|documents|context|prompt|content|email|message|webpage|output|result|response|input|query|data)>"
+_FENCE: Final = (
+    r"</?(?:system|assistant|human|user|instructions?|document|documents|context|prompt|content|email|message|webpage|output|result|response|input|query|data"
+    r"|(?:un)?trusted|external|retriev(?:ed|al)|quoted|fetched|third[_-]?party|observations?|excerpts?|passages?|snippets?|chunks?|attachments?"
+    r"|(?:untrusted|retrieved|external)[_-][a-z0-9_-]{1,40})(?:[ \t][^<>\n]{0,120})?>"
+)
 _LINES: Final = (
     r"(?m)^[ \t]*[-=_#*~<>\[({]{3,}[ \t]*(?:end|begin|start|stop|close)(?: of)?[ \t]+(?:\w+[ \t]+){0,3}"
     r"(?:document|session|conversation|context|content|data|input|e-?mail|message|tool (?:output|result|response)|untrusted\w*|external|user input|instructions?|prompt|output|result)\b[^\n]{0,40}$"
@@ -103,7 +107,7 @@ def _fences(view: View, notes: Notes) -> None:
     broken_out = False
     for found in _ONE["fence"].finditer(view.text):
         start, end = found.span()
-        name = view.text[start:end].strip("<>/").lower()
+        name = view.text[start:end].strip("<>/").split()[0].lower()
         if view.text[start + 1] != "/":
             open_tags[name] = open_tags.get(name, 0) + 1
         elif open_tags.get(name, 0) > 0:

@@ -12,6 +12,7 @@ from typing import Final
 
 from checkvalve.filters.inbound import calendars, jsontext, mail, markdown, markup, tables
 from checkvalve.filters.inbound.budget import Budget
+from checkvalve.filters.inbound.neighbours import NOTE as NEIGHBOURS
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.payloads import look_into
 from checkvalve.filters.inbound.views import View
@@ -58,7 +59,7 @@ def texts(view: View, notes: Notes, budget: Budget, *, media: str = "", depth: i
         return
     if kind == "json":
         for leaf in jsontext.leaves(view):
-            yield from _inner(leaf, notes, budget, depth)
+            yield from [(leaf, "text")] if leaf.note == NEIGHBOURS else _inner(leaf, notes, budget, depth)
     elif kind == "calendar":
         for part in calendars.texts(view):
             yield from _inner(part, notes, budget, depth, media="text" if part.note == "calendar" else "")

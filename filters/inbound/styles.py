@@ -12,6 +12,7 @@ from typing import Final
 
 _DECLARATION: Final = re.compile(r"([a-zA-Z-]{2,40})\s*+:\s*+([^;{}]{1,300})")
 _COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\(?:([0-9a-fA-F]{1,6})(?:\r\n|[ \t\r\n\f])?|([^\r\n\f]))")
 _SELECTOR: Final = re.compile(r"(?P<tag>[a-zA-Z][\w-]*)?(?:(?P<sign>[.#])(?P<name>[\w-]{1,100}))?\Z")
 _LENGTH: Final = re.compile(r"(-?[0-9]*\.?[0-9]+)\s*(px|pt|em|rem|%|vh|vw|cm|in)?")
 _MAX_RULES: Final = 2_000
@@ -35,17 +36,30 @@ _WHITE: Final = frozenset(
 
 
 def declarations(style: str) -> dict[str, str]:
-    """Return the declarations of a ``style`` attribute or rule, later ones winning."""
+    """Return the declarations of a ``style`` attribute or rule as a browser reads them, later ones winning."""
+    style = plain(style)
     return {
         found[1].lower(): found[2].strip().lower().removesuffix("!important").strip()
         for found in _DECLARATION.finditer(style)
     }
 
 
+def plain(style: str) -> str:
+    """Return CSS without its comments and with its escapes undone."""
+    if "/*" in style:
+        style = _COMMENT.sub(" ", style)
+    return _ESCAPE.sub(_meant, style) if "\\" in style else style
+
+
+def _meant(found: re.Match[str]) -> str:
+    code = int(found[1] or "0", 16)
+    return found[2] or (chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd")  # noqa: PLR2004  # Unicode's own limits
+
+
 def colour(value: str) -> str:
     """Return a colour in a form that compares."""
-    plain = re.sub(r"\s+", "", value.lower())
-    return "white" if plain in _WHITE else plain
+    bare = re.sub(r"\s+", "", value.lower())
+    return "white" if bare in _WHITE else bare
 
 
 def hides(rules: Mapping[str, str], background: str) -> bool:
@@ -103,13 +117,13 @@ def _collapsed(rules: Mapping[str, str]) -> bool:
 def hidden_names(sheet: str) -> frozenset[str]:
     """Return the selectors of a style sheet (``.class``, ``#id``, ``tag``, ``tag.class``) whose rules hide."""
     names: set[str] = set()
-    for block in _COMMENT.sub("", sheet).split("}")[:_MAX_RULES]:
+    for block in _COMMENT.sub(" ", sheet).split("}")[:_MAX_RULES]:
         head, brace, body = block.rpartition("{")
         if (
             brace
             and not ("@" in head and "screen" not in head and "all" not in head)
             and hides(declarations(body), "white")
         ):
-            selectors = (item.strip() for item in head.rpartition("{")[2].split(","))
+            selectors = (plain(item.strip()) for item in head.rpartition("{")[2].split(","))
             names |= {item for item in selectors if item and _SELECTOR.match(item)}
     return frozenset(names)

@@ -15,22 +15,35 @@ from checkvalve.filters.linear import Pattern
 from checkvalve.filters.outcomes import Channel, Severity
 
 _FORMULA: Final = Pattern(
-    r"(?:^|[\n,;\t\"'|])([=@][ ]?)(?:HYPERLINK|WEBSERVICE|IMPORTXML|IMPORTDATA|IMPORTHTML|IMPORTRANGE|IMPORTFEED|IMAGE|DDE"
-    r"|FILTERXML|RTD|CALL|cmd\s*\|)",
+    r"(?:^|[\n,;\t\"'|])(?:([=@])[ +-]{0,3}(?:HYPERLINK|WEBSERVICE|IMPORTXML|IMPORTDATA|IMPORTHTML|IMPORTRANGE|IMPORTFEED|IMAGE|DDE"
+    r"|FILTERXML|RTD|CALL)|([+-])[ =+-]{0,3}(?:HYPERLINK|WEBSERVICE|IMPORT(?:XML|DATA|HTML|RANGE|FEED)|IMAGE|DDE|FILTERXML|RTD|CALL)[ ]?\("
+    r"|([=@+-])[0-9 .=@*/+-]{0,20}(?:(?:cmd|rundll32|mshta|powershell|msexcel|wscript)(?:\.exe)?[ ]?\||[a-z]\w{1,30}\|'))",
     ignore_case=True,
 )
+"""A cell that a spreadsheet would compute: after ``=``, ``@``, ``+`` or ``-`` a function that reaches out, or a program."""
 _COMMENT: Final = Pattern(r"(?m)(?:^[ \t]*|[ \t])(?:#|//|--|;;|%%)[ \t]?([^\n]{12,})|/\*([^*]{12,})\*/")
+
+_MARKS: Final = ("#", "//", "--", ";;", "%%", "/*")
+"""Each comment begins with one of these."""
 
 
 def asides(view: View, notes: Notes) -> Iterator[View]:
     """Yield comments as a view of their own: split sentences in them run on from line to line."""
-    if "=" in view.text or "@" in view.text:
+    if _may_compute(view.text):
         for found in _FORMULA.finditer(view.text):
             notes.find("formula", view, *found.span(), Severity.MEDIUM)
-            notes.replace(view, *found.span(1), "'=", "formula")
+            start, end = next(span for group in (1, 2, 3) if (span := found.span(group))[0] >= 0)
+            notes.replace(view, start, end, f"'{view.text[start:end]}", "formula")
+    if not any(mark in view.text for mark in _MARKS):
+        return
     comments = [found.span(1) if found[1] is not None else found.span(2) for found in _COMMENT.finditer(view.text)]
     if comments:
         yield _running_on(view, comments)
+
+
+def _may_compute(text: str) -> bool:
+    """Say whether there may be a formula: looking for single characters first is fast."""
+    return any(sign in text for sign in "=@|+") or text.startswith("-") or ("(" in text and ",-" in text)
 
 
 def _running_on(view: View, spans: list[tuple[int, int]]) -> View:

@@ -22,6 +22,11 @@ TOKEN: Final = re.compile(
 """Everything between two stretches of text; ``rest`` is the last group of a tag and of nothing else."""
 _ATTRIBUTE: Final = re.compile(r"([^\s\"'<>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'=<>`]++)))?")
 
+_PROSE: Final = re.compile(r"[\s&%\\]|[^\x00-\x7f]")
+_SHORTEST: Final = 8  # characters of an attribute that are no sentence
+_LONG: Final = 24  # characters from which an attribute without a blank may hold an encoding
+_BARE: Final = 3  # words in a tag that are given no value, from which they may be a sentence
+
 
 def names(text: str) -> frozenset[str]:
     """Return the words of ``text``, such as names of elements."""
@@ -39,6 +44,7 @@ _TEXTS: Final = names(
     "alt title aria-label aria-description aria-roledescription placeholder content summary label value abbr cite longdesc "
     "href src action data srcdoc"
 )
+"""Attributes that are text whatever they hold; another one is text where its value may be a sentence."""
 _LINES: Final = names("td th br")
 LINE, PARAGRAPH = 1, 2
 """How a tag divides words: cells and line breaks by a line, other blocks by a paragraph, inline tags not at all."""
@@ -65,8 +71,10 @@ def tag_of(found: re.Match[str]) -> Tag:
     """Return what the tag says that :data:`TOKEN` found."""
     name = found["name"].lower()
     divides = 0 if name in _INLINE else LINE if name in _LINES else PARAGRAPH
-    if found["close"] or not found["rest"]:
+    if not found["rest"]:
         return Tag(name, bool(found["close"]), divides, hides=name in _UNSEEN)
+    if found["close"]:
+        return Tag(name, True, divides, texts=_whole(found), hides=name in _UNSEEN)
     attributes, texts = _attributes(found)
     style = declarations(attributes["style"]) if "style" in attributes else {}
     if name == "font" and "color" in attributes:
@@ -79,13 +87,25 @@ def tag_of(found: re.Match[str]) -> Tag:
 def _attributes(found: re.Match[str]) -> tuple[dict[str, str], tuple[tuple[int, int], ...]]:
     """Return the attributes of a tag, and where in it those stand that have text in them."""
     attributes: dict[str, str] = {}
-    texts = []
+    texts, bare = [], 0
     text, base = found.string, found.start()
     for item in _ATTRIBUTE.finditer(text, *found.span("rest")):
         group = next((number for number in (2, 3, 4) if item[number] is not None), 0)
         name = item[1].lower()
         start, end = item.span(group) if group else (item.end(), item.end())
         attributes.setdefault(name, html.unescape(text[start:end]))
-        if end - start > 8 and (name in _TEXTS or name.startswith("data-")):  # noqa: PLR2004  # shorter is no sentence
+        bare += not group
+        if end - start > _SHORTEST and (name in _TEXTS or name.startswith("data-") or _may_say(text, start, end)):
             texts.append((start - base, end - base))
-    return attributes, tuple(texts)
+    return attributes, tuple(texts) if bare < _BARE else (*texts, *_whole(found))
+
+
+def _may_say(text: str, start: int, end: int) -> bool:
+    """Say whether the value of an attribute that nobody knows may be words, or words in an encoding."""
+    return end - start >= _LONG or _PROSE.search(text, start, end) is not None
+
+
+def _whole(found: re.Match[str]) -> tuple[tuple[int, int], ...]:
+    """Return where all stands that a tag holds beside its name."""
+    start, end = found.span("rest")
+    return ((start - found.start(), end - found.start()),) if end - start > _SHORTEST else ()

@@ -68,7 +68,8 @@ def test_json_values_lead_to_their_characters(value: object) -> None:
         for at, char in enumerate(view.text):
             start, end = view.origin(at, at + 1)
             written = text[start:end]
-            assert written == char or json.loads(f'"{written}"') == char or char == "\n"
+            glue = view.note == "neighbours" and char == " " and not written
+            assert glue or written == char or json.loads(f'"{written}"') == char or char == "\n"
 
 
 def test_a_builder_keeps_the_order_of_what_it_was_given() -> None:
