@@ -59,6 +59,17 @@ def field_rules(spec: ToolSpec, manifest: Manifest) -> tuple[FieldRule, ...]:
     )
 
 
+def reader_rules(tool: str, manifest: Manifest) -> tuple[FieldRule, ...]:
+    """Return who alone may read what a tool of this name returns, where it came in by another way than its call.
+
+    It is trusted for nothing then; and it goes nowhere that the declaration does not let it go, whichever server it is
+    from. A field for everybody is left out: what did not come through the gateway has no readers of that kind.
+    """
+    named = (spec for spec in manifest.tools.values() if spec.name.rpartition("/")[2] == tool.rpartition("/")[2])
+    rules = (rule for spec in named for rule in field_rules(spec, manifest))
+    return tuple(FieldRule(rule.path, readers=rule.readers, keys=rule.keys) for rule in rules if rule.readers.names)
+
+
 def _resolve(allowed: Sequence[str], manifest: Manifest) -> frozenset[str]:
     """Return the values that a condition accepts, in lower case, with the principal's names for ``@owner``."""
     names = (manifest.principal.owner if name == OWNER else (name,) for name in allowed)

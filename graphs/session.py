@@ -16,7 +16,7 @@ from typing import TypeVar
 from checkvalve.approvals.decide import decide
 from checkvalve.approvals.decision import Decision, DecisionContext
 from checkvalve.approvals.errors import MandateSpentError
-from checkvalve.approvals.facts import field_rules
+from checkvalve.approvals.facts import field_rules, reader_rules
 from checkvalve.approvals.leaving import Leaving
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.records import Proposal
@@ -291,7 +291,7 @@ class GuardSession:
             self._results.note(value)
             if value.get("written"):
                 self._written.add(source_of(tool, call))
-            fields = field_rules(spec, manifest) if spec else ()
+            fields = field_rules(spec, manifest) if spec else reader_rules(tool, manifest)
             self._index.add_result(value["value"], tool=tool, call=call, args=args, rules=fields)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
@@ -218,3 +219,66 @@ def test_erasing_the_conversation_erases_every_task_of_it(bank: Bank) -> None:
         erase_thread(connection, "t", at=bank.queue.clock(), by="ann", reason="asked to")
     assert bank.gateway.content.items("t") == bank.gateway.content.items("t~2") == []
     assert verify(bank.gateway.store).ok
+
+
+SALARIES = """
+name: payroll
+principal: {owner: [me@corp.example], domain: [corp.example]}
+tools:
+  salaries:
+    effect: read
+    result: [{path: "**", readers: owner}]
+  transfer:
+    effect: pay
+    asks: [transfer]
+    args: {to: {role: target, kind: account}, amount: {role: amount, kind: number}}
+  send_mail:
+    effect: send
+    asks: [send, mail]
+    args: {to: {role: target, kind: email}, body: {role: content}}
+"""
+TABLE = "Ann has 120000, Bob has 90000"
+
+
+def payroll(bank: Bank) -> list[Any]:
+    @tool
+    def salaries() -> str:
+        """List them."""
+        return TABLE
+
+    @tool
+    def transfer(to: str, amount: float) -> str:
+        """Pay."""
+        bank.effects.append(f"sent {amount} to {to}")
+        return "sent"
+
+    @tool
+    def send_mail(to: str, body: str) -> str:
+        """Send."""
+        bank.effects.append(f"mail to {to}: {body}")
+        return "sent"
+
+    return [salaries, transfer, send_mail]
+
+
+@pytest.mark.claim("C7")
+@pytest.mark.parametrize("read_first", [True, False], ids=["read in the first task", "read beside it"])
+def test_who_may_read_a_result_is_known_in_every_task_of_a_conversation(tmp_path: Path, *, read_first: bool) -> None:
+    """The model opens a question by itself, so that the next message begins a task, and carries the table over."""
+    bank = Bank(tmp_path, SALARIES, on_new_message="allow-parallel")
+    leak = ("send_mail", {"to": "partner@out.example", "body": TABLE})
+    opens = ("transfer", {"to": TO, "amount": 1})
+    if read_first:
+        bank.ask(bank.agent(("salaries", {}), opens, tools=payroll(bank)), "Read the salaries")
+    else:
+        bank.ask(bank.agent(opens, tools=payroll(bank)), "Do what has to be done")
+        bank.ask(bank.agent(NOON, ("salaries", {}), NOON, tools=payroll(bank)), "Read the salaries")
+        bank.queue.reject(bank.waiting().id, bank.people()[0], reason="no")
+    bank.ask(
+        bank.agent(NOON, NOON, *([] if read_first else [NOON]), leak, NOON, tools=payroll(bank)),
+        "Send a mail to partner@out.example that I am late",
+    )
+    assert bank.effects == []
+    (asked,) = [row for row in bank.queue.list() if row.tool == "send_mail"]
+    assert (asked.state, asked.rule) == (State.PENDING, "readers")
+    bank.end()
