@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.resources
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,8 @@ class Files:
 
     @contextmanager
     def gateway(self, **options: Any) -> Iterator[World]:
-        known = self.tokens or None
-        with standing_world(self.folder, database_url=self.url, tokens=known, **self.files, **options) as world:
+        values: dict[str, Any] = {"database_url": self.url, "tokens": self.tokens or None, **self.files, **options}
+        with standing_world(self.folder, **values) as world:
             self.tokens |= world.tokens
             yield world
 
@@ -162,9 +163,7 @@ def test_a_process_of_before_takes_nothing_any_more_that_was_taken_away(place: F
     with place.gateway(**{setting: True}) as old:
         take_away(place, old)
         queue, ann = old.gateway.queue, old.ann
-        says = (
-            (lambda: old.approve(row, ann)) if setting == "single_user" else (lambda: place.breaks(queue, row, "eve"))
-        )
+        says = partial(old.approve, row, ann) if setting == "single_user" else partial(place.breaks, queue, row, "eve")
         with pytest.raises(NotAdoptedError):
             says()
         assert old.gateway.queue.get(row.id).state is State.PENDING
