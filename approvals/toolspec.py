@@ -18,7 +18,6 @@ from checkvalve.approvals.limits import Limits
 from checkvalve.approvals.previewspec import PreviewSpec
 from checkvalve.approvals.undospec import LookSpec, UndoSpec
 from checkvalve.approvals.variants import VariantSpec
-from checkvalve.filters.strictjson import JSON
 
 
 class Idempotency(enum.StrEnum):
@@ -94,7 +93,7 @@ class ToolSpec(Declared):
         self._forms = tuple(ToolSpec.model_validate(variant.over(declared)) for variant in self.variants)
         return self
 
-    def called_with(self, args: Mapping[str, JSON]) -> ToolSpec:
+    def called_with(self, args: Mapping[str, object]) -> ToolSpec:
         """Return the tool as it is in a call with these arguments: the first variant that fits, or itself."""
         fitting = (form for variant, form in zip(self.variants, self._forms, strict=True) if variant.fits(args))
         return next(fitting, self)
@@ -166,7 +165,7 @@ class Manifest(Declared):
             return {**data, "tools": named}
         return data
 
-    def find_called(self, tool: str, server: str, args: Mapping[str, JSON]) -> ToolSpec | None:
+    def find_called(self, tool: str, server: str, args: Mapping[str, object]) -> ToolSpec | None:
         """Return the spec of a tool as it is in a call with these arguments; None where nobody declared it."""
         spec = self.find(tool, server)
         return None if spec is None else spec.called_with(args)

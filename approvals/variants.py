@@ -20,7 +20,7 @@ from pydantic import Field, model_validator
 from checkvalve.approvals.fieldspec import ArgumentSpec, Declared, Effect, Role
 
 if TYPE_CHECKING:
-    from checkvalve.filters.strictjson import JSON
+    pass
 
 _OF_THE_EFFECT: Final = ("undo", "undo_with", "look_first", "preview", "reversible", "limits", "open_hosts")
 """What is said of the declared effect, and of no other."""
@@ -51,7 +51,7 @@ class VariantSpec(Declared):
             raise ValueError(f"`when` lists no value for {empty[0]!r}; write those that make the tool this")
         return self
 
-    def fits(self, args: Mapping[str, JSON]) -> bool:
+    def fits(self, args: Mapping[str, object]) -> bool:
         """Say whether a call with these arguments is of this form."""
         chosen = all(name in args and _is_one_of(args[name], values) for name, values in self.when.items())
         return chosen and all(args.get(name) in (None, "", [], {}) for name in self.without)
@@ -85,7 +85,7 @@ class VariantSpec(Declared):
                 yield f"a variant names {name!r}, which the tool does not declare; declare it among its arguments"
 
 
-def _is_one_of(value: JSON, values: tuple[str | bool | int, ...]) -> bool:
+def _is_one_of(value: object, values: tuple[str | bool | int, ...]) -> bool:
     return any(type(value) is type(one) and value == one for one in values)
 
 

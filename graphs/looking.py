@@ -46,7 +46,7 @@ def _wanted(
     services: Services, session: GuardSession, call: Call, find: Callable[[str], Any]
 ) -> tuple[Call, Any] | None:
     """Do step 1: return the read to make and its tool, or nothing."""
-    spec = services.manifest.find(call.tool, call.server)
+    spec = services.manifest.find_called(call.tool, call.server, call.args)
     look = None if spec is None else spec.look_first
     if look is None or services.mode != "enforce":
         return None

@@ -127,8 +127,8 @@ class Previewing:
         asked = question.state is State.PENDING and question.verdict_name == "review" and question.rule != UNDO
         if not asked or self._services.mode != "enforce" or question.mode != "enforce":
             return None
-        spec = self._services.manifest.find(question.tool, question.server)
-        return None if spec is None else spec.preview
+        spec = self._services.manifest.find_called(question.tool, question.server, question.args())
+        return None if spec is None else spec.preview  # a form of a tool has none: it does something else
 
     def _call(self, question: Proposal, preview: PreviewSpec, find: Find) -> _Try:
         """Do step 2.

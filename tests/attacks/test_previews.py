@@ -212,3 +212,26 @@ def test_the_recorded_dry_run_is_no_permit_for_the_real_call(bank: Bank) -> None
     with bank.queue.store.read() as connection:
         rows = connection.execute(sa.select(proposals.c.rule, proposals.c.thread)).all()
     assert ("preview", made.thread) in [tuple(row) for row in rows]
+
+
+def test_a_form_of_a_tool_is_not_tried_with_the_dry_run_of_another(tmp_path: Path) -> None:
+    """`method: DELETE` is declared as a deletion: what the tool as a whole calls a dry run says nothing of that."""
+    forms = """    variants:
+      - {when: {mode: [purge]}, effect: delete, evidence: it erases the account}
+"""
+    text = MANIFEST.replace(
+        "    args: {account: {role: selector, kind: account}}\n",
+        "    args: {account: {role: selector, kind: account}, mode: {role: control}}\n" + forms,
+    )
+    bank = Bank(tmp_path, text)
+
+    @tool
+    def close_account(account: str, mode: str = "", dry_run: bool = False) -> str:
+        """Close an account."""
+        bank.effects.append(f"{'tried' if dry_run else 'CLOSED'} {account} {mode}")
+        return "closed"
+
+    bank.ask(bank.agent(("close_account", {"account": TO, "mode": "purge"}), tools=[close_account]))
+    assert bank.waiting().tool == "close_account"
+    assert bank.effects == []
+    bank.end()
