@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from checkvalve.approvals import audit, moves
 from checkvalve.approvals.clock import rfc3339, to_the_second
 from checkvalve.approvals.decision import ArgumentReport, Decision
-from checkvalve.approvals.errors import ApprovalError
+from checkvalve.approvals.errors import ApprovalError, StoreCorruptError
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.previewspec import RULE
@@ -153,10 +153,13 @@ def note(queue: Queue, question: Proposal, *, tool: str, dry_run: bool, call: st
 
 def preview_of(queue: Queue, question: Proposal) -> Preview | None:
     """Return what a card says of the effect of a call; nothing where its tool offers no preview."""
-    with queue.store.read() as connection:
-        noted = _noted(connection, question)
-        if noted is None:
-            return Preview(question.created_at, why="edited") if _was_edited(connection, question) else None
+    try:
+        with queue.store.read() as connection:
+            noted = _noted(connection, question)
+            if noted is None:
+                return Preview(question.created_at, why="edited") if _was_edited(connection, question) else None
+    except StoreCorruptError:  # an event of the question is not as it was written; its decision says so, too
+        return Preview(question.created_at, why="unreadable")
     at, kind, body = noted
     told = Preview(at, tool=str(body.get("tool")), dry_run=body.get("dry_run") is True)
     if kind == FAILED:
