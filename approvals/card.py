@@ -224,7 +224,7 @@ def _offers(proposal: Proposal, *, full: bool) -> Iterator[RenderableType]:
 
 
 def _mandate(offer: JSON, proposal: Seen) -> RenderableType:
-    said = proposal.veil.text(Mandate.from_json(offer).in_words())
+    said = proposal.veil.judged(Mandate.from_json(offer).in_words())
     command = f"checkvalve mandates grant --offered {proposal.id[:SHORT_ID]}"
     return Padding(Group(safe(said), Text(command, style="dim")), _INDENT)
 

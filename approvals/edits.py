@@ -23,15 +23,16 @@ from checkvalve.approvals import audit, moves, plans, reach
 from checkvalve.approvals.deciding import require_responder
 from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.editing import EDITED, Change, as_edit, changes
-from checkvalve.approvals.errors import ConflictError, EditRefusedError
+from checkvalve.approvals.errors import ConflictError, EditRefusedError, RoleNeededError
 from checkvalve.approvals.matching import match_digest
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.remarks import Remark, read_talk
 from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.reveals import reveal
 from checkvalve.approvals.review_tables import plans as plan_rows
 from checkvalve.approvals.reviewers import Reviewer
-from checkvalve.approvals.seen_edits import meant
+from checkvalve.approvals.seen_edits import meant, sends_a_secret
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.undos import RULE as UNDO
@@ -63,11 +64,14 @@ def edit(
         EditRefusedError: the arguments cannot be a call, or a rule refuses the call that they make.
     """
     old = queue.get(proposal_id)
-    args = meant(queue.veiling.seen(old), cast("Mapping[str, JSON]", args))  # who edits was shown marks
+    shown = queue.veiling.seen(old)
+    args = meant(shown, cast("Mapping[str, JSON]", args))  # who edits was shown marks
     with queue.store.read() as connection:
         editor = _may_edit(connection, queue, old, reviewer, digest_prefix)
         call_id = _next_id(connection, old)
     request = _request(old, args, call_id)
+    if sends_a_secret(shown, args):
+        _look(queue, old, reviewer)
     decision = as_edit(decide(old, dict(request.args)), old.args(), dict(request.args), editor=reviewer.name)
     if isinstance(decision.verdict, Deny):
         _note_refusal(queue, old, reviewer, request.digest, decision.verdict)
@@ -85,6 +89,21 @@ def edit(
         moves.move(connection, current, State.SUPERSEDED, at=now, by=by, code=EDITED, details={**details})
 
     return queue.propose(request, decision, mode=_mode(old), idempotency=old.idempotency, beside=take_over)
+
+
+def _look(queue: Queue, old: Proposal, reviewer: Reviewer) -> None:
+    """Record an edit that sends a secret elsewhere as a look at it.
+
+    Raises:
+        EditRefusedError: this person may not see it, and so sends it nowhere.
+    """
+    try:
+        reveal(queue, old.id, reviewer, channel="edit")
+    except RoleNeededError as error:
+        raise EditRefusedError(
+            "something redacted would go with the call to where you send it, and you may not see it",
+            remedy=f"leave destinations as they are, or write the redacted value anew; {error.remedy}",
+        ) from error
 
 
 def _four_eyes(connection: sa.Connection, queue: Queue, new: Proposal, editor: str) -> str:

@@ -2,11 +2,13 @@
 
 1. What the deployer registered, what has the form of a key, and what a name before it calls a password: found anywhere
 by :mod:`checkvalve.filters.secrets`. 2. What the arguments of the task hold that are declared as secret: found again in
-every text around them, in the forms that a registered value is found in. 3. One that is too short for that is found as
-a word of its own; one that is too long, line by line.
+every text around them by :mod:`checkvalve.approvals.declared_secrets`. 3. What a person judges a call by, such as its
+destination, is searched for the deployer's values and for keys of a known form, and for nothing that the model that
+proposes could have declared or named as secret.
 
-Guarantees: pure; the mark says how many characters are not shown, and a digest of them that is keyed: without the key
-nobody can try out what would give it. Within a task the same secret has the same mark. A lifted veil hides nothing.
+Guarantees: pure; brackets of the content are code points, so no content writes a mark; names stay apart; the mark says
+how many characters are not shown, and a digest of them that is keyed: without the key nobody can try out what would
+give it. Within a task the same secret has the same mark. A lifted veil hides nothing.
 """
 
 from __future__ import annotations
@@ -14,62 +16,20 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from checkvalve.approvals.declared_secrets import MAX_FORMS, UNTOLD, Told, told
 from checkvalve.approvals.render import warnings
-from checkvalve.approvals.veiled import CLOSE, OPEN, Hidden, veiled
-from checkvalve.filters.secrets.registered import MIN_VALUE, NOTHING, Registered
+from checkvalve.approvals.veiled import CLOSE, OPEN, Hidden, joined, veiled
+from checkvalve.filters.secrets.registered import NOTHING, Registered
 from checkvalve.filters.secrets.scan import find_secrets, merged
-from checkvalve.filters.secrets.vendors import SecretHit
+from checkvalve.filters.secrets.vendors import SecretHit, vendor_secrets
 from checkvalve.filters.strictjson import JSON
 
 MARK_DIGITS: Final = 8
 """Hexadecimal digits of a mark: enough to tell the secrets of one task apart."""
-MAX_FORMS: Final = 256
-"""Characters of a declared secret that is looked for in every form; longer ones are texts, and found line by line."""
-MIN_WORD: Final = 3
-"""Letters and digits of a secret that is looked for at all: two of them stand in every text."""
-_MIN_LINE: Final = 12
-_MAX_LINES: Final = 200
-_DECLARED: Final = "declared"
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """Secrets that arguments of a task hold because somebody declared them so."""
-
-    forms: Registered = NOTHING
-    words: re.Pattern[str] | None = None
-    lines: tuple[str, ...] = ()
-
-    def find(self, text: str, *, words: bool) -> Iterator[SecretHit]:
-        """Yield every place one of them stands at; the short ones only where ``words`` says so."""
-        yield from self.forms.find(text)
-        for pattern in [self.words] if words and self.words is not None else []:
-            yield from (SecretHit(match.start(), match.end(), _DECLARED) for match in pattern.finditer(text))
-        for line in self.lines:
-            at = text.find(line)
-            while at >= 0:
-                yield SecretHit(at, at + len(line), _DECLARED)
-                at = text.find(line, at + len(line))
-
-
-def told(secrets: Iterable[str]) -> Told:
-    """Return what is looked for, so that these secrets are found again."""
-    forms, words, lines = list[tuple[str, str]](), set[str](), dict[str, None]()
-    for secret in {text.strip(): None for text in secrets}:
-        size = sum(map(str.isalnum, secret))
-        if len(secret) > MAX_FORMS:
-            lines.update((line.strip(), None) for line in secret.splitlines() if len(line.strip()) >= _MIN_LINE)
-        elif size >= MIN_VALUE:
-            forms.append((_DECLARED, secret))
-        elif size >= MIN_WORD:
-            words.add(re.escape(secret))
-    pattern = re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(words))})(?![^\W_])") if words else None
-    return Told(Registered(forms) if forms else NOTHING, pattern, tuple(lines)[:_MAX_LINES])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +38,7 @@ class Veil:
 
     key: bytes
     registered: Registered = NOTHING
-    told: Told = Told()
+    told: Told = UNTOLD
     lifted: bool = False
 
     def mark(self, secret: str) -> str:
@@ -86,53 +46,83 @@ class Veil:
         found = hmac.new(self.key, secret.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
         return f"{OPEN}redacted: {len(secret)} characters, mark {found[:MARK_DIGITS]}{CLOSE}"
 
-    def hidden(self, text: str, *, before: str = "", words: bool = True) -> list[Hidden]:
+    def hidden(self, text: str, *, before: str = "", judged: bool = False) -> list[Hidden]:
         """Return the stretches of a text that are not shown, in order and apart.
 
-        ``before`` is a name that stands before it and may call it a secret; ``words`` says whether short secrets of the
-        task are looked for, too, which in a destination might be anything.
+        ``before`` is a name that stands before it and may call it a secret. ``judged`` says that a person judges the
+        call by it: nothing in it is hidden because a call declared the same somewhere, or a name calls it a secret.
         """
         if self.lifted or not text:
             return []
+        if judged:
+            return self._marked(text, [*self.registered.find(text), *vendor_secrets(text)])
         named = f"{before}: " if before else ""
-        found = [*find_secrets(text, self.registered), *self.told.find(text, words=words)]
+        found = [*find_secrets(text, self.registered), *self.told.find(text)]
         if named:
             start = len(named)
             behind = (hit for hit in find_secrets(named + text) if hit.end > start)
             found += [SecretHit(max(0, hit.start - start), hit.end - start, hit.code) for hit in behind]
+        return self._marked(text, found)
+
+    def _marked(self, text: str, found: Iterable[SecretHit]) -> list[Hidden]:
         return [Hidden(hit.start, hit.end, self.mark(text[hit.start : hit.end])) for hit in merged(found)]
 
     def whole(self, text: str) -> list[Hidden]:
         """Return the one stretch of a text of which nothing is shown but that it is there."""
         return [] if self.lifted or not text else [Hidden(0, len(text), self.mark(text))]
 
+    def shown(self, text: str, hidden: Sequence[Hidden]) -> str:
+        """Return a text without its hidden stretches; under a lifted veil it is the text itself."""
+        return text if self.lifted else shown_text(text, hidden)
+
     def text(self, text: str) -> str:
-        """Return a text as it is shown: the same one where nothing in it is hidden."""
-        return shown_text(text, self.hidden(text))
+        """Return a text as it is shown: the same one where nothing in it is hidden and no bracket is in it."""
+        return self.shown(text, self.hidden(text))
+
+    def judged(self, text: str) -> str:
+        """Return a text as it is shown that a person judges by."""
+        return self.shown(text, self.hidden(text, judged=True))
 
     def beneath(self, path: str, text: str) -> str:
         """Return a text as it is shown that stands under a name, which may call it a password."""
-        return shown_text(text, self.hidden(text, before=last_name(path)))
+        return self.shown(text, self.hidden(text, before=last_name(path)))
 
     def beneath_json(self, path: str, value: JSON) -> JSON:
         """Return any value as it is shown that stands under a name and is no argument of a recorded call."""
         if isinstance(value, dict):
-            return {self.text(key): self.beneath_json(key, item) for key, item in value.items()}
+            names = apart(value, self.text)
+            return {names[key]: self.beneath_json(key, item) for key, item in value.items()}
         if isinstance(value, list):
             return [self.beneath_json(path, item) for item in value]
         if value is None or isinstance(value, bool):
             return value
         text = value if isinstance(value, str) else json.dumps(value)
         hidden = self.hidden(text, before=last_name(path))
-        return shown_text(text, hidden) if hidden else value
+        return self.shown(text, hidden) if hidden or isinstance(value, str) else value
 
     def json(self, value: JSON) -> JSON:
         """Return a value as it is shown, texts and names in it one by one."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {self.text(key): self.json(item) for key, item in value.items()}
+            names = apart(value, self.text)
+            return {names[key]: self.json(item) for key, item in value.items()}
         return [self.json(item) for item in value] if isinstance(value, list) else value
+
+
+def apart(names: Iterable[str], show: Callable[[str], str]) -> dict[str, str]:
+    """Return how each name is shown: two that would look the same are numbered, so that no member is lost."""
+    found: dict[str, str] = {}
+    used: set[str] = set()
+    for name in names:
+        first = shown = show(name)
+        number = 1
+        while shown in used:
+            number += 1
+            shown = joined([first, f" ({number})"])
+        used.add(shown)
+        found[name] = shown
+    return found
 
 
 def last_name(path: str) -> str:
@@ -141,8 +131,10 @@ def last_name(path: str) -> str:
 
 
 def shown_text(text: str, hidden: Sequence[Hidden]) -> str:
-    """Return a text without its hidden stretches."""
-    return veiled(text, hidden, warnings(text))[0] if hidden else text
+    """Return a text without its hidden stretches, and with brackets of its own as code points."""
+    if hidden or OPEN in text or CLOSE in text:
+        return veiled(text, hidden, warnings(text))[0]
+    return text
 
 
-__all__ = ["MARK_DIGITS", "MAX_FORMS", "Told", "Veil", "last_name", "shown_text", "told"]
+__all__ = ["MARK_DIGITS", "MAX_FORMS", "Told", "Veil", "apart", "last_name", "shown_text", "told"]

@@ -1,8 +1,10 @@
 """A call as people see it: the same record, with everything a rule redacts left out of its values.
 
 1. An argument that the manifest declares as a credential, or marks with ``redact``, is shown as a mark and nothing of
-it. 2. Of any other only what was found to be a secret is: what a person needs to judge a destination stays. 3. Where
-nothing is declared, since the call was refused before, a name that calls its value a password hides all of it.
+it, and so are the names of members where everything beneath is secret. 2. Of content only what was found to be a secret
+is. 3. Of what a person judges the call by, a destination, a record, a command, an amount, a switch, only a value of the
+deployer and a key of a known form: what another call declares as secret hides nothing there. 4. Where nothing is
+declared, since the call was refused before, a name that calls its value a password hides all of it.
 
 Guarantees: pure; every page, command, message and answer of the API gets calls in this form, which has no unredacted
 value but under ``exact``; a test lists the few places that may use that. Digest, size and everything that is decided
@@ -12,6 +14,7 @@ are those of the unredacted bytes.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -19,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Final
 from checkvalve.approvals.argument_leaves import below, leaves
 from checkvalve.approvals.fieldspec import Role
 from checkvalve.approvals.records import Proposal
-from checkvalve.approvals.redaction import Veil, last_name, shown_text
-from checkvalve.approvals.veiled import Hidden
+from checkvalve.approvals.redaction import Veil, apart, last_name
+from checkvalve.approvals.veiled import MARK, Hidden, joined
 from checkvalve.filters.secrets.context import names_a_secret
 from checkvalve.filters.strictjson import JSON
 
@@ -28,7 +31,11 @@ if TYPE_CHECKING:
     from checkvalve.approvals.counting import Standing
 
 _OPEN_ROLES: Final = frozenset({Role.CONTENT.value, ""})
-"""Roles whose values may be anything, so that a short secret in them is one; empty: nothing was declared."""
+"""Roles whose values may be anything, so that what a call declares as secret is looked for; empty: nothing is known."""
+_AIMS: Final = frozenset({Role.TARGET.value, Role.SELECTOR.value, Role.COMMAND.value})
+"""Roles that say where a call goes, or what it does there."""
+_FIELD: Final = re.compile(r"[A-Za-z_]+")
+"""A name that is one of a field; what else stands as a name in a secret object is as secret as a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +66,34 @@ class Declared:
         named = any(path == name or path.startswith(f"{name}.") for name in self.names)
         return self.roles.get(path, ""), named or path in self.secret
 
+    def hides_names(self, path: str, members: Mapping[str, JSON]) -> bool:
+        """Say whether everything in an object is secret, and so what its members are called."""
+        found = [self.of(at)[1] for at, _ in leaves(dict(members), path)] if path else []
+        return bool(found) and all(found)
+
+    def is_aim(self, path: str) -> bool:
+        """Say whether a value says where the call goes or what it does there, or may do so for all the record says."""
+        role, secret = self.of(path)
+        return not secret and (role in _AIMS or not role)
+
+    def is_judged(self, path: str, value: JSON) -> bool:
+        """Say whether a person judges the call by anything that stands here."""
+        found = (self.of(at) for at, _ in leaves(value, path))
+        return any(role not in _OPEN_ROLES and not secret for role, secret in found)
+
 
 def declared_in(decision: Mapping[str, JSON]) -> Declared:
     """Return what a recorded decision says of the arguments; of two with one path the stricter counts."""
     listed, names = decision.get("arguments"), decision.get("redact")
     reports = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
     secret = (item for item in reports if item.get("role") == Role.CREDENTIAL or item.get("redact") is True)
+    roles: dict[str, str] = {}
+    for item in reports:
+        path, role = str(item.get("path")), str(item.get("role"))
+        if path not in roles or role not in _OPEN_ROLES:
+            roles[path] = role
     return Declared(
-        {str(item.get("path")): str(item.get("role")) for item in reports},
+        roles,
         frozenset(str(item.get("path")) for item in secret),
         tuple(str(name) for name in names) if isinstance(names, list) else (),
     )
@@ -100,25 +127,42 @@ class Seen(Proposal):
 
     def parts(self) -> Iterator[Part]:
         """Yield every argument as it is shown, in the order of the call."""
-        for path, value in leaves(self.exact.args()):
-            hidden = self.hidden(path, value)
-            shown = shown_text(as_text(value), hidden) if hidden else value
-            yield Part(path, self.veil.text(path), shown, tuple(hidden))
+        yield from _parts(self.exact.args(), "", "", self)
 
     def redacted(self) -> list[Part]:
         """Return the arguments of which something is not shown."""
-        return [item for item in self.parts() if item.hidden or item.path != item.at]
+        return [item for item in self.parts() if item.hidden or (item.path != item.at and MARK.search(item.path))]
+
+    def shown(self, path: str, value: JSON) -> JSON:
+        """Return one value as it is shown."""
+        hidden = self.hidden(path, value)
+        return self.veil.shown(as_text(value), hidden) if hidden or isinstance(value, str) else value
 
     def hidden(self, path: str, value: JSON) -> list[Hidden]:
-        """Return what of one argument is not shown, in characters of its text."""
+        """Return what of one argument is not shown, in characters of its text; of a number all or nothing."""
         role, secret = self.declared.of(path)
         text, name = as_text(value), last_name(path)
         if value is None or isinstance(value, dict | list):
             return []
         if secret or (not role and names_a_secret(f"{name}: ")):
             return self.veil.whole(text)
-        opened = role in _OPEN_ROLES
-        return self.veil.hidden(text, before=name if opened else "", words=opened) if isinstance(value, str) else []
+        if role not in _OPEN_ROLES:
+            return self.veil.hidden(value, judged=True) if isinstance(value, str) else []
+        found = [] if isinstance(value, bool) else self.veil.hidden(text, before=name)
+        return found if isinstance(value, str) or not found else self.veil.whole(text)
+
+    def hidden_names(self, path: str, members: Mapping[str, JSON]) -> dict[str, list[Hidden]]:
+        """Return what of the names in an object is not shown."""
+        veil = self.veil
+        if self.declared.hides_names(path, members):
+            return {name: veil.whole(name) for name in members}
+        judged = {name: not path or self.declared.is_judged(below(path, name), item) for name, item in members.items()}
+        return {name: veil.hidden(name, judged=judged[name]) for name in members}
+
+    def names(self, path: str, members: Mapping[str, JSON]) -> dict[str, str]:
+        """Return how the names in an object are shown, each other than the rest."""
+        hidden = self.hidden_names(path, members)
+        return apart(members, lambda name: self.veil.shown(name, hidden[name]))
 
     def said(self, standing: Standing) -> Standing:
         """Return what people said of the call, in words as they are shown."""
@@ -127,7 +171,7 @@ class Seen(Proposal):
     def to_json(self) -> dict[str, JSON]:
         """Return everything a program may be told, and what is redacted in it."""
         told = Proposal.to_json(self)
-        return {**told, "decision": self.veil.json(self.decision), "redacted": [*marks_of(self)]}
+        return {**told, "decision": _decision(self), "redacted": [*marks_of(self)]}
 
 
 def marks_of(row: Seen) -> Iterator[JSON]:
@@ -148,9 +192,10 @@ def seen(row: Proposal, veil: Veil) -> Seen:
 
 def offered(offer: Mapping[str, str], veil: Veil) -> str:
     """Return a value that somebody may accept, or has accepted, as it is shown."""
-    if offer["role"] == Role.CREDENTIAL:
-        return shown_text(offer["value"], veil.whole(offer["value"]))
-    return shown_text(offer["value"], veil.hidden(offer["value"], words=False))
+    value, role = offer["value"], offer["role"]
+    if role == Role.CREDENTIAL:
+        return veil.shown(value, veil.whole(value))
+    return veil.shown(value, veil.hidden(value, judged=role not in _OPEN_ROLES))
 
 
 def secrets_of(row: Proposal) -> Iterator[str]:
@@ -163,6 +208,20 @@ def secrets_of(row: Proposal) -> Iterator[str]:
     for path, value in leaves(row.args()):
         if declared.of(path)[1] and not isinstance(value, bool | dict | list) and value not in (None, ""):
             yield as_text(value)
+    yield from _secret_names(row.args(), "", declared)
+
+
+def aims_of(row: Proposal) -> Iterator[str]:
+    """Yield the texts that say where a call goes, or what it does there.
+
+    Raises:
+        StoreCorruptError: the stored bytes are not what was decided.
+    """
+    declared = declared_in(row.decision)
+    for path, value in leaves(row.args()):
+        role, secret = declared.of(path)
+        if role in _AIMS and not secret and not isinstance(value, bool | dict | list):
+            yield as_text(value)
 
 
 def as_text(value: JSON) -> str:
@@ -172,13 +231,59 @@ def as_text(value: JSON) -> str:
 
 def _shown(value: JSON, path: str, row: Seen) -> JSON:
     if isinstance(value, dict):
-        return {row.veil.text(key): _shown(item, below(path, key), row) for key, item in value.items()}
+        names = row.names(path, value)
+        return {names[key]: _shown(item, below(path, key), row) for key, item in value.items()}
     if isinstance(value, list):
         return [_shown(item, below(path, number), row) for number, item in enumerate(value)]
-    hidden = row.hidden(path, value)
-    return shown_text(as_text(value), hidden) if hidden else value
+    return row.shown(path, value)
+
+
+def _parts(value: JSON, at: str, path: str, row: Seen) -> Iterator[Part]:
+    if isinstance(value, dict) and value:
+        names = row.names(at, value)
+        for key, item in value.items():
+            yield from _parts(item, below(at, key), _under(path, names[key]), row)
+    elif isinstance(value, list) and value:
+        for number, item in enumerate(value):
+            yield from _parts(item, below(at, number), _under(path, str(number)), row)
+    elif at:
+        yield Part(at, path, row.shown(at, value), tuple(row.hidden(at, value)))
+
+
+def _under(path: str, name: str) -> str:
+    return joined([path, ".", name]) if path else name
+
+
+def _secret_names(value: JSON, path: str, declared: Declared) -> Iterator[str]:
+    if isinstance(value, dict):
+        if declared.hides_names(path, value):
+            yield from (key for key in value if not _FIELD.fullmatch(key))
+        for key, item in value.items():
+            yield from _secret_names(item, below(path, key), declared)
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _secret_names(item, below(path, number), declared)
+
+
+def _decision(row: Seen) -> JSON:
+    """Return the decision as it is shown; its reports name the arguments as everything else does."""
+    names = {item.at: item.path for item in row.parts()}
+    found = {**row.decision}
+    reports = found.get("arguments")
+    if isinstance(reports, list):
+        found["arguments"] = [_report(item, names, row) for item in reports]
+    rest = {key: item if key == "arguments" else row.veil.json(item) for key, item in found.items()}
+    return {row.veil.text(key): item for key, item in rest.items()}
+
+
+def _report(item: JSON, names: Mapping[str, str], row: Seen) -> JSON:
+    if not isinstance(item, dict):
+        return row.veil.json(item)
+    path = str(item.get("path"))
+    rest = row.veil.json({key: one for key, one in item.items() if key != "path"})
+    return {"path": names.get(path, row.veil.text(path)), **rest} if isinstance(rest, dict) else rest
 
 
 __all__ = [
-    "Declared", "Part", "Seen", "as_text", "declared_in", "marks_of", "offered", "secrets_of", "seen",
+    "Declared", "Part", "Seen", "aims_of", "as_text", "declared_in", "marks_of", "offered", "secrets_of", "seen",
 ]  # fmt: skip

@@ -73,9 +73,10 @@ def _around(stored: bytes, args: bytes) -> tuple[bytes, bytes]:
 def _members(value: JSON, path: str, row: Seen) -> Iterator[Piece]:
     if isinstance(value, dict):
         yield Piece(b"{")
+        names = row.hidden_names(path, value)
         for number, (key, item) in enumerate(value.items()):
             yield Piece(b"," if number else b"")
-            yield from _string(key, row.veil.hidden(key))
+            yield from _string(key, names[key])
             yield Piece(b":")
             yield from _members(item, below(path, key), row)
         yield Piece(b"}")

@@ -21,7 +21,7 @@ from checkvalve.approvals.preview_lines import preview_lines
 from checkvalve.approvals.previews import seen_preview
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import neutralise
-from checkvalve.approvals.seen import Seen, seen
+from checkvalve.approvals.seen import Seen
 from checkvalve.approvals.seen_bytes import pieces, text_of
 from checkvalve.approvals.terminal import console
 from checkvalve.filters.strictjson import JSON
@@ -31,7 +31,7 @@ def print_card(queue: Queue, row: Seen, unpack: Callable[[JSON], str], *, full: 
     """Print the card of a call."""
     with queue.store.read() as connection:
         events = list(audit.read_events(connection, subject=row.id))
-    before, after = (item if item is None else seen(item, row.veil) for item in lineage(queue, row.exact))
+    before, after = (item if item is None else queue.veiling.beside(row, item) for item in lineage(queue, row.exact))
     around = [*edit_lines(before, after, edited(before, row) if before else ())]
     around += preview_lines(seen_preview(queue, row), full=full)
     talk = [replace(item, text=row.veil.text(item.text)) for item in whole_talk(queue, row.exact)]

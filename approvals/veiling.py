@@ -2,7 +2,9 @@
 
 1. The key is derived from the one that the servers of a store share, for each task anew. 2. What the calls of a task
 declare as secret is looked for in everything that is shown of the task, since the user's words and what was read may
-say it, too; of very many calls with secrets, in the newest of them.
+say it, too; of very many calls with secrets, in the newest of them. What a refused call declares counts on that call
+alone: nobody else has looked at it. What the task also holds as a destination counts nowhere: people have to see it.
+3. A preview and an undoing, whose threads are their own, are under the veil of the task of their question.
 
 Guarantees: a call that cannot be read is not shown; nothing is written but the key, once.
 """
@@ -11,7 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -22,18 +25,25 @@ from checkvalve.approvals.conversations import root_of, sides
 from checkvalve.approvals.endorsing import Endorsed
 from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.overdue import readable
-from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.redaction import Veil, told
-from checkvalve.approvals.seen import Seen, offered, secrets_of, seen
+from checkvalve.approvals.seen import Seen, aims_of, offered, secrets_of, seen
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.tries import page_key
-from checkvalve.filters.secrets.registered import NOTHING, Registered
+from checkvalve.filters.secrets.readings import squeezed
+from checkvalve.filters.secrets.registered import MIN_VALUE, NOTHING, Registered
 
 MAX_CALLS: Final = 200
 """Calls of one task whose declared secrets are looked for."""
 _SIGNS: Final = ('"role":"credential"', '"redact":true', '"redact":[')
 """What a recorded decision with a declared secret has in it; a text in it cannot, since JSON escapes the quotes."""
+_AIMS: Final = ('"role":"target"', '"role":"selector"', '"role":"command"')
+"""What one with a destination, a record or a command has in it."""
+
+_ASIDE: Final = re.compile(r"(?:preview|undo)/(?P<id>[^/]+)(?:/[0-9]+)?")
+"""Threads of calls that are made for another one; that one's id is in the name."""
+_MAX_ASIDE: Final = 8  # undoings of undoings, and previews of those
 
 
 class Veiling:
@@ -46,9 +56,13 @@ class Veiling:
 
     def veil(self, thread: str, more: Iterable[str] = ()) -> Veil:
         """Return the veil of a task; ``more`` are further secrets that are not shown under it."""
+        return self._veil(thread, [*self._secrets(thread), *more])
+
+    def _veil(self, thread: str, secrets: Iterable[str]) -> Veil:
         self._key = self._key or page_key(self._store, self._clock)
-        key = hmac.new(self._key, f"redaction {thread}".encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
-        return Veil(key, self.registered, told([*self._secrets(thread), *more]))
+        name = f"redaction {self._home(thread)}"
+        key = hmac.new(self._key, name.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+        return Veil(key, self.registered, told(secrets))
 
     def around(self, proposal_id: str) -> Veil:
         """Return the veil of the task that a call is of, for what was made of that call."""
@@ -59,7 +73,7 @@ class Veiling:
 
     def seen(self, row: Proposal) -> Seen:
         """Return one call as it is shown."""
-        return seen(row, self.veil(row.thread))
+        return seen(row, self.veil(row.thread, _own(row)))
 
     def lifted(self, row: Proposal) -> Seen:
         """Return one call with nothing left out, for :mod:`reveals`, which has recorded who looks."""
@@ -67,8 +81,17 @@ class Veiling:
 
     def all(self, rows: Iterable[Proposal]) -> list[Seen]:
         """Return calls as they are shown, each task's secrets looked up once."""
-        veils: dict[str, Veil] = {}
-        return [seen(row, self._kept(veils, row.thread)) for row in rows]
+        secrets: dict[str, list[str]] = {}
+        veils: dict[tuple[str, tuple[str, ...]], Veil] = {}
+        found = list[Seen]()
+        for row in rows:
+            kind = row.thread, tuple(_own(row))
+            if row.thread not in secrets:
+                secrets[row.thread] = self._secrets(row.thread)
+            if kind not in veils:
+                veils[kind] = self._veil(row.thread, [*secrets[row.thread], *kind[1]])
+            found.append(seen(row, veils[kind]))
+        return found
 
     def together(self, rows: Sequence[Proposal]) -> list[Seen]:
         """Return calls, of several tasks maybe, as they are shown in one table: one secret has one mark in it."""
@@ -79,10 +102,15 @@ class Veiling:
         return [seen(row, veil) for row in rows]
 
     def beside(self, row: Seen, other: Proposal) -> Seen:
-        """Return another call as it is shown beside ``row``: the same secret has the same mark in both."""
+        """Return another call as it is shown beside ``row``: the same secret has the same mark in both.
+
+        A lifted veil is for the one call that the log names: any other one keeps its marks.
+        """
+        if row.veil.lifted and other.id != row.id:
+            return self.seen(other)
         if row.veil.lifted or other.thread == row.thread:
             return seen(other, row.veil)
-        return seen(other, replace(self.veil(row.thread, self._secrets(other.thread)), lifted=row.veil.lifted))
+        return seen(other, self.veil(row.thread, self._secrets(other.thread)))
 
     def accepted(self, items: Iterable[Endorsed]) -> list[Endorsed]:
         """Return accepted data as it is shown."""
@@ -99,16 +127,57 @@ class Veiling:
             veils[thread] = self.veil(thread)
         return veils[thread]
 
+    def _home(self, thread: str) -> str:
+        """Return the thread of the task that a call is made for."""
+        for _ in range(_MAX_ASIDE):
+            found = _ASIDE.fullmatch(thread)
+            query = sa.select(proposals.c.thread).where(proposals.c.id == (found["id"] if found else ""))
+            if found is None:
+                return thread
+            with self._store.read() as connection:
+                outer = connection.execute(query).scalar()
+            if outer is None:
+                return thread
+            thread = str(outer)
+        return thread
+
     def _secrets(self, thread: str) -> list[str]:
-        row = proposals.c
-        signs = (row.decision.contains(sign, autoescape=True) for sign in _SIGNS)
+        """Return what the calls of a task declare as secret, but what they also hold as a destination."""
+        home = self._home(thread)
+        root = root_of(home)  # what one task was told stands in the others of a conversation, too
         with self._store.read() as connection:
-            root = root_of(thread)  # what one task was told stands in the others of a conversation, too
-            threads = {thread, root, *sides(connection, root)}
-            query = sa.select(proposals).where(row.thread.in_(threads), sa.or_(*signs))
-            found = connection.execute(query.order_by(row.created_at.desc()).limit(MAX_CALLS)).mappings().all()
-        calls = (readable(item) for item in found)
-        return [secret for call in calls if call is not None for secret in _secrets_of(call)]
+            threads = {thread, home, root, *sides(connection, root)}
+            secrets = [secret for call in _newest(connection, threads, _SIGNS) for secret in _secrets_of(call)]
+            aims = [*_newest(connection, threads, _AIMS)] if secrets else []
+        held = {squeezed(text)[0] for call in aims for text in _aims_of(call)} - {""}
+        return [secret for secret in secrets if not _is_held(squeezed(secret)[0], held)]
+
+
+def _newest(connection: sa.Connection, threads: Iterable[str], signs: Iterable[str]) -> Iterator[Proposal]:
+    """Yield the newest calls of tasks with a sign in their decision that were not refused."""
+    row = proposals.c
+    either = sa.or_(*(row.decision.contains(sign, autoescape=True) for sign in signs))
+    query = sa.select(proposals).where(row.thread.in_(threads), row.state != State.DENIED.value, either)
+    found = connection.execute(query.order_by(row.created_at.desc()).limit(MAX_CALLS)).mappings().all()
+    yield from (call for call in map(readable, found) if call is not None)
+
+
+def _is_held(secret: str, held: Iterable[str]) -> bool:
+    """Say whether a secret is a destination of the task, or the greater part of one."""
+    part = len(secret) >= MIN_VALUE
+    return any(secret == aim or (part and 2 * len(secret) >= len(aim) and secret in aim) for aim in held)
+
+
+def _own(row: Proposal) -> list[str]:
+    """Return what a refused call declares, which counts on that call alone."""
+    return _secrets_of(row) if row.state is State.DENIED else []
+
+
+def _aims_of(row: Proposal) -> list[str]:
+    try:
+        return list(aims_of(row))
+    except StoreCorruptError:
+        return []
 
 
 def _secrets_of(row: Proposal) -> list[str]:

@@ -32,7 +32,7 @@ from checkvalve.approvals.reproposals import RESPONDED
 from checkvalve.approvals.responding import respond
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.seed_cards import with_items
-from checkvalve.approvals.seen import Seen, seen
+from checkvalve.approvals.seen import Seen
 from checkvalve.approvals.selection import MAX_PAGE, mark, page
 from checkvalve.approvals.snoozes import put_off_by
 from checkvalve.filters.strictjson import JSON
@@ -213,7 +213,8 @@ def full_card(server: RunServer, row: Proposal) -> Card:
     shown = row if isinstance(row, Seen) else queue.veiling.seen(row)  # else somebody reveals it now
     asked = row.verdict_name == "review" and row.mode == "enforce"
     standing = queue.standing(row.id) if asked else None
-    before, after = (None if item is None else seen(item, shown.veil) for item in lineage(queue, shown.exact))
+    around = lineage(queue, shown.exact)
+    before, after = (None if item is None else queue.veiling.beside(shown, item) for item in around)
     talk, preview = read_talk(queue, shown.exact), seen_preview(queue, shown)
     return card(shown, talk=talk, lineage=(before, after), standing=standing, preview=preview)
 

@@ -23,7 +23,7 @@ from checkvalve.approvals.pages_data import effect_of, tier
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.redaction import Veil
 from checkvalve.approvals.render import warnings
-from checkvalve.approvals.seen import Seen, as_text
+from checkvalve.approvals.seen import Part, Seen, as_text
 from checkvalve.approvals.veiled import Hidden, veiled
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import web_origins
@@ -75,7 +75,10 @@ def view(  # each is a part of the record
         requester=line(proposal.requester),
         thread=line(proposal.thread),
         thread_name=proposal.thread,
-        arguments=tuple(_argument(path, value, proposal, held) for path, value in leaves(proposal.exact.args())),
+        arguments=tuple(
+            _argument(part, value, proposal, held)
+            for part, (_, value) in zip(proposal.parts(), leaves(proposal.exact.args()), strict=True)
+        ),
         offers=tuple(_offer(offer, held) for offer in proposal.endorsable),
         mandate=_mandate(proposal.decision.get("mandate"), veil),
         said=said(items, veil),
@@ -127,13 +130,13 @@ def _agent(items: Sequence[HistoryItem], veil: Veil) -> Shown | None:
     return shown(veil.text(text)) if text else None
 
 
-def _argument(path: str, value: JSON, proposal: Seen, held: Stored) -> ArgumentView:
-    report, text, hidden = _report(proposal, path), as_text(value), proposal.hidden(path, value)
+def _argument(part: Part, value: JSON, proposal: Seen, held: Stored) -> ArgumentView:
+    report, text, hidden = _report(proposal, part.at), as_text(value), part.hidden
     whole = any((one.start, one.end) == (0, len(text)) for one in hidden)
     found, more = web_origins.origins(report, held, whole=whole)
     places, rest = web_origins.marks(text, report, held)
     return ArgumentView(
-        path=line(proposal.veil.text(path)),
+        path=line(part.path),
         role=str(report.get("role") or ""),
         kind=str(report.get("kind") or ""),
         value=_value(text, hidden, places, rest),
@@ -180,7 +183,7 @@ def _mandate(body: object, veil: Veil) -> Shown | None:
     if body is None:
         return None
     try:
-        return line(veil.text(Mandate.from_json(body).in_words()), limit=2_000)
+        return line(veil.judged(Mandate.from_json(body).in_words()), limit=2_000)
     except MandateError:
         return None
 

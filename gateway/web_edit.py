@@ -158,7 +158,7 @@ def _typed(proposal: Proposal, sent: Posted) -> tuple[list[FieldView], dict[str,
                 args[name] = _value(seen if MARK.search(text) or not known.redacted else old, known.kind, text)
         except QueueError as error:
             problem = error.message
-        fits = known.kind != "text" or _fits(as_veiled(text) if known.redacted else text)
+        fits = known.kind != "text" or _fits(as_veiled(text) if known.redacted or MARK.search(text) else text)
         shown = text if fits else known.value  # what a field cannot give back exactly is not offered again
         problem = problem or ("" if fits else "hidden characters were typed")
         fields.append(FieldView(key, known.name, known.kind, shown, _rows(shown), dropped, problem, known.redacted))

@@ -15,7 +15,7 @@ from checkvalve.approvals.people import is_usable, same_person
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.redaction import Veil
 from checkvalve.approvals.responding import response_of
-from checkvalve.approvals.seen import Seen, seen
+from checkvalve.approvals.seen import Seen
 from checkvalve.gateway.web_card import texts
 from checkvalve.gateway.web_desk import Visit
 from checkvalve.gateway.web_diff import Change, changes
@@ -75,7 +75,11 @@ def talk_view(visit: Visit, proposal: Proposal) -> TalkView:
         edit_of="" if before is None else before.id,
         edited_by=line("" if before is None else before.decided_by.removeprefix("reviewer:")),
         edited_to="" if after is None else after.id,
-        changed=tuple(_changed(now_seen, other, is_edit=before is not None)),
+        changed=tuple(
+            _changed(
+                now_seen, None if other is None else queue.veiling.beside(now_seen, other), is_edit=before is not None
+            )
+        ),
         response=shown(veil.text(text)) if (text := response_of(proposal)) else None,
         own=is_usable(proposal.requester) and same_person(proposal.requester, visit.reviewer.name),
         spans=tuple((span, span * _MINUTE) for span in SPANS if now + span * _MINUTE < proposal.decide_by),
@@ -89,12 +93,11 @@ def _remark(item: remarks.Remark, now: str, veil: Veil) -> RemarkView:
     return RemarkView(item.kind, item.means, line(item.author), text, item.at, earlier=item.proposal_id != now)
 
 
-def _changed(proposal: Seen, other: Proposal | None, *, is_edit: bool) -> list[Change]:
+def _changed(proposal: Seen, other: Seen | None, *, is_edit: bool) -> list[Change]:
     """Return what the edit changed, old before new; what stayed the same stands among the arguments."""
     if other is None:
         return []
-    found = seen(other, proposal.veil)
-    old, new = (found, proposal) if is_edit else (proposal, found)
+    old, new = (other, proposal) if is_edit else (proposal, other)
     return [item for item in changes(texts(old), texts(new)) if item.kind != "same"]
 
 

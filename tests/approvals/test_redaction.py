@@ -71,7 +71,7 @@ class TestText:
         assert all(word not in found for word in (KEY, PASSWORD, "otter-lantern", "7731", "Kestrel", "GREY"))
 
     def test_a_text_without_one_is_the_same_text(self) -> None:
-        text = "Order 77310 of 2026-11-30, 17731 pieces, \u27e8sic\u27e9"
+        text = "Order 77310 of 2026-11-30, 17731 pieces, (sic)"
         assert veil("7731").text(text) is text
 
     def test_the_mark_tells_the_length_and_which_are_the_same_and_nothing_else(self) -> None:
@@ -182,7 +182,12 @@ class TestCall:
 class TestBytes:
     def test_the_pieces_are_the_stored_bytes(self, desk: Desk) -> None:
         row = call(
-            desk, to='\u00e4"\\\n\u27e8', password=PASSWORD, login={"pin": 7731}, body=f"x {KEY} y", list=[1, "a"]
+            desk,
+            to='\u00e4"\\\n\u27e8',
+            password=PASSWORD,
+            login={"pin": 7731, "ok": True},
+            body=f"x {KEY} y",
+            list=[1, "a"],
         )
         found = pieces(row)
         assert b"".join(piece.data for piece in found) == row.exact.canonical
@@ -239,7 +244,7 @@ class TestEdits:
 
     def test_a_content_that_only_looks_like_a_mark_is_content(self, desk: Desk) -> None:
         row = call(desk, to="a", body=FORGED)
-        assert row.args()["body"] == FORGED
+        assert not MARK.search(str(row.args()["body"]))
         assert meant(row, {"to": "b", "body": FORGED})["body"] == FORGED
 
 

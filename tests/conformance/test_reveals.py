@@ -31,15 +31,15 @@ from tests.approvals.made import REVIEW, Desk, decided, people
 
 PASSWORD = "grey-Otter-42"
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"  # the form of a vendor, and no key
+ROLES = {"site": "target", "password": "credential", "note": "content"}
+REPORTED = tuple(ArgumentReport(name, role, "text", sufficient=True, origins=()) for name, role in ROLES.items())
 pytestmark = pytest.mark.claim("C5", "C8")
 
 
 def ask(desk: Desk, call: str = "c1", thread: str = "t", tool: str = "login", **args: str) -> Proposal:
     given = {"site": "https://bank.example", "password": PASSWORD, "note": "Hello", **args}
-    roles = {"site": "target", "password": "credential", "note": "content"}
-    reports = tuple(ArgumentReport(name, role, "text", sufficient=True, origins=()) for name, role in roles.items())
     request = ActionRequest.build(tool, given, thread=thread, call_id=call, requester="bob")
-    return desk.queue.propose(request, replace(decided(REVIEW), arguments=reports))
+    return desk.queue.propose(request, replace(decided(REVIEW), arguments=REPORTED))
 
 
 def person(desk: Desk, name: str, *roles: Role, scope: Scope | None = None) -> Reviewer:
@@ -187,7 +187,7 @@ def test_an_edit_keeps_a_secret_that_its_editor_was_not_shown(desk: Desk) -> Non
 
     def decide(_: Proposal, args: Mapping[str, JSON]) -> Decision:
         seen_by.append(dict(args))
-        return decided(REVIEW)
+        return replace(decided(REVIEW), arguments=REPORTED)
 
     made = edit(desk.queue, row.id, ben, row.digest, {**shown, "note": "Goodbye"}, decide)
     assert made.args() == {**row.args(), "note": "Goodbye"} == seen_by[0]  # decided on is what will run

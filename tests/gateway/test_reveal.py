@@ -57,7 +57,7 @@ class TestPages:
         assert "the log says that you looked" in shown.text
         (said,) = looks(review, row)
         assert (said["by"], said["channel"]) == ("reviewer:boss", "web")
-        assert set(said["paths"]) == {"site", "password", "pin", "memo", "note"}
+        assert set(said["paths"]) == {"password", "pin", "memo", "note"}
         again = review.card(row)  # nothing keeps it: the address of the card shows marks
         assert PASSWORD not in values(again)
         assert REVEALED in values(again)
