@@ -19,6 +19,7 @@ from checkvalve.approvals.tables import attempts, proposals
 from checkvalve.approvals.undos import listed
 from checkvalve.graphs.edited import deciding
 from checkvalve.graphs.previewing import Previewing
+from tests.attacks.test_edited_events import Change, body_alone, made_anew
 from tests.gateway.preview_world import CLOSE, CONFIG, MANIFEST, TO, TRANSFER, Bank, seen
 
 pytestmark = pytest.mark.claim("C2")
@@ -186,7 +187,8 @@ def test_a_text_that_was_edited_beside_the_log_is_not_shown(bank: Bank) -> None:
 
 
 @pytest.mark.claim("C5")
-def test_the_preview_of_one_call_is_not_shown_for_another(bank: Bank) -> None:
+@pytest.mark.parametrize("change", [body_alone, made_anew])
+def test_the_preview_of_one_call_is_not_shown_for_another(bank: Bank, change: Change) -> None:
     """An event that names the preview of another question, or another digest, shows nothing."""
     bank.ask(bank.agent(CLOSE))
     first = bank.waiting()
@@ -197,8 +199,7 @@ def test_the_preview_of_one_call_is_not_shown_for_another(bank: Bank) -> None:
         (event,) = [one for one in read_events(connection, subject=second.id) if one.kind == "preview.made"]
         theirs = seen(preview_of(bank.queue, first)).call
         mine = seen(preview_of(bank.queue, second)).call
-        told = {"body": event.body.replace(mine, theirs), "seq": event.seq}
-        connection.execute(sa.text("update events set body = :body where seq = :seq"), told)
+        change(connection, event, event.body.replace(mine, theirs))
     assert seen(preview_of(bank.queue, second)).why == "unreadable"
 
 
