@@ -88,11 +88,15 @@ def _add_keys(app: typer.Typer, open_store: Callable[[], Store], place: Callable
         """Replace the keys: the old ones sign the new ones, so verifiers of either can go on."""
         with told(), open_store() as store:
             here = place()
-            sealed = here.sealer(store).rotate(lambda key: here.save(key, replacing=True))
+            sealed = here.sealer(store).rotate(here.prepare, lambda: here.settle(store))
             explain_sealed(sealed)
             for one in here.public_keys():
                 typer.echo(str(one))
-            typer.echo("give these lines to verifiers; restart what signs; then delete the old key file", err=True)
+            typer.echo(
+                "give these lines to verifiers; what signs with this key file takes the new key by itself", err=True
+            )
+            typer.echo("on other machines put the new file in its place and start what signs again", err=True)
+            typer.echo("then delete the old key file", err=True)
 
 
 def _short(key: PublicKey) -> str:

@@ -157,7 +157,9 @@ class LogKey:
     origin: str
     keys: tuple[PrivateKey, ...]
     rotations: tuple[Rotation, ...] = ()
-    previous: tuple[PrivateKey, ...] = ()  # sign beside the new ones once more, at the size of the rotation
+    previous: tuple[
+        PrivateKey, ...
+    ] = ()  # sign beside the new ones once more, for the first checkpoint that covers the rotation
     follows: Follows | None = None  # the closed log that this one goes on from
 
     @classmethod
@@ -223,6 +225,11 @@ def save_key(key: LogKey, file: Path, *, replacing: bool = False) -> None:
                 os.link(target, file)  # fails where there is one
         finally:
             target.unlink(missing_ok=True)
+        folder = os.open(file.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
     except FileExistsError:
         raise LogError(
             f"there is a key in {file} already", remedy="use it, or replace it: checkvalve audit key rotate"

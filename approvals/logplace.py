@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from checkvalve.approvals import keychange
 from checkvalve.approvals.anchors import Anchor, FileAnchor, S3Anchor, TimestampAnchor, read_anchor
+from checkvalve.approvals.closedlogs import base_of
 from checkvalve.approvals.errors import LogError
 from checkvalve.approvals.judge import Outside
 from checkvalve.approvals.lastsigned import read_signed
@@ -58,8 +60,38 @@ class LogPlace:
     def save(self, key: LogKey, *, replacing: bool = False) -> None:
         """Write the key, and its public half beside it."""
         save_key(key, self.key_file(), replacing=replacing)
+        self._publish(key)
+
+    def _publish(self, key: LogKey) -> None:
         lines = "".join(f"{one}\n" for one in key.public)
         self.public_file.write_text(f"# public keys of the log {key.origin}\n{lines}", encoding="utf-8")
+
+    def prepare(self, key: LogKey) -> None:
+        """Write a new key beside the one that it is to replace, which stays; see :mod:`keychange`.
+
+        Raises:
+            LogError: one waits there already, or it cannot be written.
+        """
+        save_key(key, keychange.waiting_file(self.key_file()))
+
+    def settle(self, store: Store) -> None:
+        """Finish a change of keys whose event is in the log, and undo one that was interrupted before.
+
+        Raises:
+            LogError: a file cannot be read or written.
+        """
+        file = self.key_file()
+        waiting = keychange.waiting_file(file)
+        if not waiting.exists():
+            return
+        with store.write() as connection:  # so no change of keys is between its file and its event
+            if not waiting.exists():
+                return
+            new = load_key(waiting)
+            finish = new.rotations[-1:] != () and new.rotations[-1] in keychange.told(connection, base_of(connection))
+            if finish:
+                self._publish(new)
+            keychange.switch(file, finish=finish)
 
     def keep_old(self, number: int) -> None:
         """Keep the public keys of a log that is being closed under another name; ``number`` counts closed logs."""
@@ -76,12 +108,14 @@ class LogPlace:
 
     def sealer(self, store: Store) -> Sealer:
         """Return what signs the log of ``store``."""
+        self.settle(store)
         return Sealer(
             store,
             self.load(),
             self.signed_file,
             anchors=self.anchors,
             heartbeat=self.heartbeat,
+            known=lambda: keychange.kept_keys(self.key_file()),
         )
 
     def public_keys(self) -> tuple[PublicKey, ...]:

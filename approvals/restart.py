@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -78,6 +79,9 @@ def restart(store: Store, place: LogPlace, people: Reviewers, order: Order) -> R
     kept(order.reason)
     if not order.reason.strip():
         raise LogError("closing a log takes a reason", remedy="say why: --note TEXT")
+    if place.has_key:
+        with suppress(LogError):
+            place.settle(store)  # a change of keys that was interrupted
     old, key = _keys(place)
     if key is not None and _is_done(store, key):
         closed = _last_closed(store)

@@ -7,7 +7,8 @@ the leaves are counted from its own first event (:mod:`closedlogs`). Sealing fol
 2. The newest checkpoint must be ours and fit the tree. Each event must be whole and follow the one before.
 3. Add the leaves. The file of what was last signed, which lies outside the database, must fit this tree: its size is
    not larger, and its root is the tree's root at that size. So an older database that was put back is seen here.
-4. Sign. Write the file first, then tiles and checkpoint, if nobody else was faster; then tell the anchors.
+4. Sign, with a key that no event in the log replaced (:mod:`keychange`). Write the file first, then tiles and
+   checkpoint, if nobody else was faster; then tell the anchors.
 
 Guarantees: nothing is signed that contradicts what was signed here before; of several sealers on one database one wins
 each round, and all of them sign the same tree; an effect never waits for a signature, since its event is committed
@@ -34,6 +35,7 @@ from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.closedlogs import base_of, require_first
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.judge import KEYS, ROTATED
+from checkvalve.approvals.keychange import Known, followed, is_out, require_told, signers, told
 from checkvalve.approvals.lastsigned import newest, opened, parse_size, read_signed, write_signed
 from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.merkle import consistency_proof, leaf_hash
@@ -72,8 +74,12 @@ class Sealer:
         clock: Clock = system_clock,
         anchors: Sequence[Anchor] = (),
         heartbeat: int = HEARTBEAT,
+        known: Known = tuple,
     ) -> None:
-        """``signed`` is the file of what was last signed: keep it outside the database and its backups."""
+        """``signed`` is the file of what was last signed: keep it outside the database and its backups.
+
+        ``known`` reads the keys that are here now; it is asked when the log says that ``key`` was replaced.
+        """
         self._store = store
         self._key = key
         self._signed = signed
@@ -82,6 +88,7 @@ class Sealer:
         # anchors that have not taken the newest checkpoint: at first all, since a witness may know a newer one than we
         self._late = {anchor.name for anchor in self._anchors}
         self._heartbeat = heartbeat
+        self._known = known
         self._lock = threading.Lock()
 
     @property
@@ -116,21 +123,28 @@ class Sealer:
             return None
         return self.seal()
 
-    def rotate(self, save: Callable[[LogKey], None]) -> Sealed:
+    def rotate(self, save: Callable[[LogKey], None], settle: Callable[[], None] = lambda: None) -> Sealed:
         """Replace the keys: the old ones sign the new ones, and both sign the checkpoint that says so.
 
-        ``save`` keeps the new key, before anything is signed with it.
+        ``save`` keeps the new key beside the old one, before anything says that there is one; ``settle`` puts it in
+        the old one's place, when the event is in the log.
+
+        Raises:
+            LogError: somebody else replaced the keys meanwhile.
         """
         self.seal()
         with self._store.write() as connection:
+            if is_out(self._key, told(connection, base_of(connection))):
+                raise LogError("the keys were replaced a moment ago by somebody else", remedy="do it again, if need be")
             size = self._count(connection) + 1
             key = self._key.rotated(size)
             body: dict[str, JSON] = {"rotation": key.rotations[-1].to_json()}
             audit.append(connection, at=self._clock(), kind=ROTATED, subject=KEYS, body=body)
             save(key)
         self._key = key
+        settle()
         sealed = self.seal()
-        self._key = replace(key, previous=())
+        self._key = replace(self._key, previous=())
         return sealed
 
     def seal(self) -> Sealed:
@@ -157,27 +171,25 @@ class Sealer:
         with self._store.read() as connection:
             tiles = Tiles(connection)
             base = require_first(connection, self._key)
+            changes = told(connection, base)
+            self._key = followed(self._key, changes, self._known)
             before = self._before(connection, tiles)
             signed = before.checkpoint.size if before else 0
             size = tiles.extend(signed, self._leaves(connection, base, signed))
             root = tiles.root(size)
             self._compare(tiles, size)
+            require_told(self._key, changes)
         if before is not None and before.checkpoint.size == size:
             return Sealed(before.note, before.checkpoint, 0)
         checkpoint = Checkpoint(self._key.origin, size, root)
-        keys = [*self._key.keys, *(self._key.previous if self._is_overlap(size) else ())]
         now = self._clock()
-        note = sign(checkpoint, keys, now=now // _SECOND)
+        note = sign(checkpoint, signers(self._key, signed, size, self._known), now=now // _SECOND)
         write_signed(self._signed, note)
-        old = before.checkpoint.size if before else 0
         with self._store.write() as connection:
-            if not self._swap(connection, old, size, note, now):
+            if is_out(self._key, told(connection, base)) or not self._swap(connection, signed, size, note, now):
                 return None
             tiles.save(connection)
-        return Sealed(note, checkpoint, size - old)
-
-    def _is_overlap(self, size: int) -> bool:
-        return bool(self._key.rotations) and self._key.rotations[-1].size == size
+        return Sealed(note, checkpoint, size - signed)
 
     def _swap(self, connection: sa.Connection, old: int, size: int, note: Note, now: int) -> bool:
         values = {"size": size, "note": str(note), "signed_at": now}
