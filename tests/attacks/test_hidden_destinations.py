@@ -42,7 +42,8 @@ def review(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Review]:
 
 def mail(review: Review, thread: str) -> Proposal:
     args = {"to": EVIL, "subject": "Report", "body": "all the figures"}
-    return review.session(thread).propose(Call("send_mail", args, "c2@b", turn="b"))
+    row: Proposal = review.session(thread).propose(Call("send_mail", args, "c2@b", turn="b"))
+    return row
 
 
 @pytest.mark.parametrize(
@@ -145,12 +146,10 @@ def test_who_may_not_see_a_secret_sends_it_nowhere(review: Review) -> None:
     made = edit(queue, row.id, boss, row.digest, own, decide)  # who may look may, and it is recorded
     assert looks(review, row) == ["edit"]
     assert made.args()["password"] == PASSWORD
-    made = edit(queue, made.id, zoe, made.digest, replace_site(alone), decide)  # nothing redacted goes with it
+    made = edit(
+        queue, made.id, zoe, made.digest, {**alone, "site": f"{SITE}/again"}, decide
+    )  # nothing redacted goes with it
     assert made.args()["pin"] != PIN
-
-
-def replace_site(args: dict[str, object]) -> dict[str, object]:
-    return {**args, "site": f"{SITE}/again"}
 
 
 def looks(review: Review, row: Proposal) -> list[str]:
