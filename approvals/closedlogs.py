@@ -88,16 +88,24 @@ class Closed:
         return cls(number, Follows.from_json(told), base, size, text, event.seq - 1, event.at, changed, aside, body)
 
 
-def closed_logs(connection: sa.Connection) -> list[Closed]:
-    """Return the closed logs of a database, oldest first.
+_LINKS: Final = sa.select(events).where(events.c.subject == KEYS, events.c.kind == RESTARTED).order_by(events.c.seq)
+
+
+def links(connection: sa.Connection) -> list[Event]:
+    """Return the events that say which log is followed, oldest first; whoever wrote them."""
+    return [Event(**row) for row in connection.execute(_LINKS).mappings().all()]
+
+
+def closed_logs(connection: sa.Connection, *, upto: int | None = None) -> list[Closed]:
+    """Return the closed logs of a database, oldest first; with ``upto`` those that events up to this number say.
 
     Raises:
         LogTamperedError: an event that should say so cannot be read.
     """
-    query = sa.select(events).where(events.c.subject == KEYS, events.c.kind == RESTARTED).order_by(events.c.seq)
     found: list[Closed] = []
-    for row in connection.execute(query).mappings().all():
-        event = Event(**row)
+    for event in links(connection):
+        if upto is not None and event.seq > upto:
+            break
         base = found[-1].end if found else 0
         try:
             found.append(Closed.of(event, len(found) + 1, base))
@@ -174,4 +182,14 @@ def _subjects(one: Closed) -> int:
     return found if isinstance(found, int) else 0
 
 
-__all__ = ["RESTARTED", "Closed", "base_of", "base_query", "closed_logs", "in_words", "refuse_closed", "require_first"]
+__all__ = [
+    "RESTARTED",
+    "Closed",
+    "base_of",
+    "base_query",
+    "closed_logs",
+    "in_words",
+    "links",
+    "refuse_closed",
+    "require_first",
+]

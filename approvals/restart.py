@@ -16,10 +16,10 @@ Guarantees: a restart that was interrupted is finished by running it again; noth
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -33,6 +33,7 @@ from checkvalve.approvals.logkeys import Follows, LogKey
 from checkvalve.approvals.logplace import LogPlace
 from checkvalve.approvals.putaside import aside, told_of
 from checkvalve.approvals.restart_examine import Examined, examine
+from checkvalve.approvals.restart_links import UNKNOWN, done_before, start_of, take_out
 from checkvalve.approvals.restart_state import Taking
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.roles import Role, require_role
@@ -83,14 +84,15 @@ def restart(store: Store, place: LogPlace, people: Reviewers, order: Order) -> R
         with suppress(LogError):
             place.settle(store)  # a change of keys that was interrupted
     old, key = _keys(place)
-    if key is not None and _is_done(store, key):
-        closed = _last_closed(store)
-        if not _signed_by(place, closed.origin):
+    began = UNKNOWN if key is None else key.follows
+    done = None if key is None else done_before(store, key)
+    if key is not None and done is not None:
+        if not _signed_by(place, done.origin):
             old, key = Follows(key.origin, key.public, key.rotations), None
         else:
-            return Restarted(closed, {}, _sign(store, place, closed.number))
+            return Restarted(done, {}, _sign(store, place, done.number))
     elif key is not None and key.follows is not None:
-        old = _resumed(place, key)
+        old, began = _resumed(place, key), UNKNOWN
     else:
         key = None
     whole = key is None and order.before is None and _sealed(store, place)  # 1.
@@ -98,8 +100,10 @@ def restart(store: Store, place: LogPlace, people: Reviewers, order: Order) -> R
     key = key or LogKey.new(order.origin, follows=old)
     known = [*_stored(store), *place.outside()]
     with store.write() as connection:
+        start = start_of(connection, old, began, known, order.before)
+        planted = take_out(connection, start)  # before anything is read that believes them
         people.require(connection, order.by)
-        counts = _close(connection, people.clock(), order, key, known, whole=whole)
+        counts = _close(connection, people.clock(), order, key, known, start=start, planted=planted, whole=whole)
         if drawn:
             place.keep_old(len(closed_logs(connection)))
             place.save(key, replacing=place.has_key)  # 6.
@@ -121,12 +125,6 @@ def _keys(place: LogPlace) -> tuple[Follows, LogKey | None]:
     if not public:
         raise LogError("there is no key, so there is no signed log to close", remedy="checkvalve audit key create")
     return Follows(public[0].name, public), None
-
-
-def _is_done(store: Store, key: LogKey) -> bool:
-    """Say whether the database has closed the log that this key follows."""
-    with store.read() as connection:
-        return any(one.next == key.origin for one in closed_logs(connection))
 
 
 def _last_closed(store: Store) -> Closed:
@@ -168,21 +166,29 @@ def _stored(store: Store) -> list[Outside]:
 
 
 def _close(  # each is a part of the order
-    connection: sa.Connection, at: int, order: Order, key: LogKey, known: Iterable[Outside], *, whole: bool
+    connection: sa.Connection,
+    at: int,
+    order: Order,
+    key: LogKey,
+    known: Iterable[Outside],
+    *,
+    start: int,
+    planted: Sequence[Mapping[str, Any]],
+    whole: bool,
 ) -> dict[str, int]:
     """Do steps 2 to 5 inside the transaction."""
     old = key.follows or Follows("", ())
     before = closed_logs(connection)
     if key.origin in {old.origin, *(one.origin for one in before)}:
         raise LogError(f"a log was called {key.origin} before", remedy="take another name, or none: one is drawn")
-    base = next((one.end for one in before if one.next == old.origin), 0)
-    found = examine(connection, old, known, base=base, before=order.before)  # 2.
+    found = examine(connection, old, known, base=start, before=order.before)  # 2.
     number = len(before) + 1
-    for row in found.doubtful:
+    doubtful: list[Mapping[str, Any]] = [*planted, *(dict(row) for row in found.doubtful)]
+    for row in doubtful:
         aside(connection, number, events.name, str(row["subject"]), row)
         connection.execute(sa.delete(events).where(events.c.seq == row["seq"]))
     taking = Taking(at, f"reviewer:{order.by.name}", _seen(connection), *_about(found))
-    clean = whole and found.is_whole and not any(True for _ in check_tables(connection, taking.seen))
+    clean = whole and not planted and found.is_whole and not any(True for _ in check_tables(connection, taking.seen))
     names = set[str]()
     if clean:
         require_role(connection, order.by, Role.ADMINISTRATOR)
@@ -192,7 +198,7 @@ def _close(  # each is a part of the order
         restart_accounts.keep_aside(connection, taking, number)
         restart_rest.keep_aside(connection, taking, names, number)
     last = _keep_tree(connection, found, number)  # 4.
-    _begin(connection, at, order, key, found, None if clean else len(names))
+    _begin(connection, at, order, key, found, None if clean else len(names), number=number)
     if clean:
         return {}
     restart_rest.mend(connection, taking, names)  # 5.
@@ -239,11 +245,11 @@ def _keep_tree(connection: sa.Connection, found: Examined, number: int) -> int:
 
 
 def _begin(  # each is a part of the event
-    connection: sa.Connection, at: int, order: Order, key: LogKey, found: Examined, doubted: int | None
+    connection: sa.Connection, at: int, order: Order, key: LogKey, found: Examined, doubted: int | None, *, number: int
 ) -> None:
     """Write the first event of the new log; ``doubted`` is how much has rows in doubt, None where nothing is."""
     follows = key.follows or Follows("", ())
-    rows, digest = told_of(connection, len(closed_logs(connection)) + 1)
+    rows, digest = told_of(connection, number)
     root = base64.b64encode(found.root).decode()
     closed: dict[str, JSON] = {"size": found.size, "root": root, "checkpoint": found.text, **follows.to_json()}
     body: dict[str, JSON] = {
