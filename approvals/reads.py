@@ -12,7 +12,7 @@ from checkvalve.approvals.mandate_source import NamedSource
 from checkvalve.filters.fields import leaves, scalar_text, source_of
 from checkvalve.filters.normalise import normalise
 from checkvalve.filters.strictjson import JSON
-from checkvalve.filters.values import canonical
+from checkvalve.filters.values import NUMBER, canonical
 from checkvalve.filters.words import tokens
 
 _LONG = 6
@@ -85,6 +85,8 @@ def _holds(text: str, value: str, kind: str) -> bool:
     form = canonical(kind, value)
     if form is not None and form == canonical(kind, text):
         return True
+    if kind == "number" and any(form == canonical(kind, match[0]) for match in NUMBER.finditer(normalise(text).text)):
+        return True  # "12.50" in a text is 12.5
     wanted, held = _squeezed(value), _squeezed(text)
     if len(wanted) >= _LONG:
         return wanted in held

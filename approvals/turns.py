@@ -32,6 +32,8 @@ _NOW, _NEXT = 0, 1  # bytes of the file: locked by whose turn it is, and by whos
 _PAUSES: Final = ((0.05, 0.0005, 0.002), (0.05, 0.002, 0.01))
 """For each byte, the pause between two tries: a part of the wait, and its bounds in seconds."""
 _PRIVATE: Final = 0o600
+MAX_LINES: Final = 32
+"""Databases of which a process keeps the file open; a gateway has one or two."""
 
 
 class _Line:
@@ -48,6 +50,11 @@ class _Line:
     def is_mine(self) -> bool:
         """Say whether the calling thread has the turn."""
         return self._holder == threading.get_ident()
+
+    def is_idle(self) -> bool:
+        """Say whether nobody has the turn or waits for it."""
+        with self._mutex:
+            return not self._holder and not self._waiting
 
     def take(self, until: float) -> None:
         """Wait for the turn of the calling thread, until then at most."""
@@ -137,6 +144,7 @@ def turn(database: Path, patience: float) -> Iterator[None]:
     with _mutex:
         line = _LINES.get(key)
         if line is None:
+            _let_go()
             line = _LINES[key] = _Line(Path(key + SUFFIX))
     if line.is_mine():
         yield
@@ -146,6 +154,16 @@ def turn(database: Path, patience: float) -> Iterator[None]:
         yield
     finally:
         line.give()
+
+
+def _let_go() -> None:
+    """Close the files of databases that nobody writes to now, the oldest first, where there are many of them."""
+    for key, line in [*_LINES.items()]:
+        if len(_LINES) < MAX_LINES:
+            return
+        if line.is_idle():
+            line.close()
+            del _LINES[key]
 
 
 def _leave_parent() -> None:

@@ -27,6 +27,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # a script under `python -P` does not find its neighbours
 from varied import FORMS, made
 
 from checkvalve.filters.inbound import scan_inbound

@@ -27,6 +27,13 @@ approvals_app(lambda: Queue(Store.open(url, create=False), lambda: int(now)))(ar
 CTRL_D = b"\x04"
 
 
+def is_readable(place: int, seconds: float) -> bool:
+    """Say whether something can be read; `select` does not take the numbers of files in a large process."""
+    poll = select.poll()
+    poll.register(place, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
+
+
 def press(url: str, now: int, *args: str, keys: list[tuple[bytes, bytes]]) -> tuple[int, bytes]:
     """Run the command at a terminal; press each key sequence once its prompt was shown."""
     ours, theirs = pty.openpty()
@@ -37,7 +44,7 @@ def press(url: str, now: int, *args: str, keys: list[tuple[bytes, bytes]]) -> tu
     os.close(theirs)
     shown, left, until = b"", list(keys), time.monotonic() + LONG
     while time.monotonic() < until and process.poll() is None:
-        if select.select([ours], [], [], 0.2)[0]:
+        if is_readable(ours, 0.2):
             try:
                 shown += os.read(ours, 4096)
             except OSError:  # the other side is closed
@@ -49,7 +56,7 @@ def press(url: str, now: int, *args: str, keys: list[tuple[bytes, bytes]]) -> tu
     finally:
         process.kill()
         process.wait()
-    while select.select([ours], [], [], 0)[0]:
+    while is_readable(ours, 0):
         try:
             shown += os.read(ours, 4096)
         except OSError:

@@ -250,3 +250,13 @@ def test_what_is_used_up_covers_nothing(calls: int, amount: str) -> None:
     assert pays(session).startswith("review:")
     session.mandates = [Left(PAY, 1, Decimal("98.70"))]  # type: ignore[list-item]
     assert pays(session).startswith("allow:")
+
+
+def test_an_amount_that_the_agent_wrote_with_more_zeros_is_its_own() -> None:
+    session = Session("Pay what is due")
+    session.read("write_file", "done", path="a.txt", text="DE89370400440532013000 12.50")
+    session.read("read_file", "Please pay 12.50 EUR to DE89370400440532013000 soon", path="a.txt")
+    (source,) = [name for name in session.reads.by_source if name.startswith("tool:read_file")]
+    for value in ("12.5", "12.50"):
+        assert session.reads.was_passed(value, "number", source), value
+    assert not session.reads.was_passed("13.5", "number", source)
