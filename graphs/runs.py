@@ -233,11 +233,12 @@ class Pipeline:
     def _entry(self, run: Run, snapshot: StateSnapshot) -> _Entry | None:
         """Return what the graph is to be invoked with, or None when there is nothing to do."""
         state = cast(PipelineState, snapshot.values)
-        if state and any(state.get(name, "") != run.begin.get(name, "") for name in ("thread", "agent")):
+        if not any(state.values()):
+            return _Entry(run.begin)  # a process died before its input was taken in: channels have empty values then
+        if any(state.get(name, "") != run.begin.get(name, "") for name in ("thread", "agent")):
             raise PipelineError("this checkpoint is of another thread", "restore a backup of the checkpoints")
         if has_ended(snapshot):
-            new = self._unread(run, state)
-            return _Entry(run.begin) if not state or new else None
+            return _Entry(run.begin) if self._unread(run, state) else None
         if not any(task.interrupts for task in snapshot.tasks):
             return _Entry(None)  # a process died in the middle, or a model could not be reached
         if self._all_wait(state):
@@ -245,7 +246,7 @@ class Pipeline:
         return _Entry(Command(resume=True))
 
     def _unread(self, run: Run, state: PipelineState) -> bool:
-        if not run.top or not state:
+        if not run.top:
             return False
         contents = self._desk.thread({**run.begin}).contents
         return len(contents.messages()) > state.get("messages", 0)
