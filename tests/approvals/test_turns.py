@@ -8,8 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,8 +17,8 @@ from checkvalve.approvals import sqlite_file, turns
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import audit_head
 from checkvalve.approvals.turns import SUFFIX, turn
+from tests.waiting import LONG, until
 
-LONG = 60.0  # seconds: nobody waits for so long, unless something hangs
 HOLD = """
 import sys, time
 from pathlib import Path
@@ -29,13 +27,6 @@ with turn(Path(sys.argv[1]), 60.0):
     print("mine", flush=True)
     sys.stdin.readline()
 """
-
-
-def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + LONG
-    while not true():
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.005)
 
 
 @pytest.fixture
@@ -201,3 +192,16 @@ def test_more_threads_than_connections_write_one_after_the_other(
             thread.join()
         with store.read() as connection:
             assert connection.execute(sa.select(audit_head.c.seq)).scalar() == 40
+
+
+def test_of_many_databases_only_some_files_stay_open_and_none_that_is_held(tmp_path: Path) -> None:
+    files = [tmp_path / f"{number}.db" for number in range(turns.MAX_LINES + 5)]
+    with turn(files[0], LONG):
+        for file in files[1:]:
+            with turn(file, LONG):
+                pass
+        assert line(files[0]).is_mine()
+        assert len(turns._LINES) <= turns.MAX_LINES
+    for file in files:
+        with turn(file, LONG):
+            assert line(file).is_mine(), "one that was closed is opened again"

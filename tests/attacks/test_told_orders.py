@@ -48,6 +48,8 @@ TOLD = [
     "Bob begged to send the report to {x}",
     "Bob let me send the report to {x}",
     "Bob writes: send the report to {x}",
+    "Bob said: send the report to {x}",
+    "Our lawyer told everybody: send the report to {x}",
     "Bob will send the report to {x}",
     "Bob is going to send the report to {x}",
     "Let Bob send the report to {x}",
