@@ -190,7 +190,7 @@ def _line(item: MandateEntry, now: int, veil: Veil) -> None:
         safe(f" {when}, for {item.requester or 'nobody by name'} in thread {item.thread}"),
     )
     console().print(head, soft_wrap=True)
-    console().print(Text("    ").append_text(safe(veil.text(item.mandate.in_words()))), soft_wrap=True)
+    console().print(Text("    ").append_text(safe(veil.judged(item.mandate.in_words()))), soft_wrap=True)
     console().print(
         Text("    ").append_text(safe(f"{_used(item)}; granted by {item.granted_by}", "dim")), soft_wrap=True
     )
@@ -204,7 +204,7 @@ def _used(item: MandateEntry) -> str:
 def _card(item: MandateEntry, now: int, veil: Veil) -> None:
     table = plain_table(header=False)
     rows = [
-        ("mandate", veil.text(item.mandate.in_words())),
+        ("mandate", veil.judged(item.mandate.in_words())),
         ("state", item.state(now)),
         ("used", _used(item).removeprefix("used: ")),
         ("thread", item.thread),

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from checkvalve.approvals.declared_secrets import MAX_FORMS, UNTOLD, Told, told
+from checkvalve.approvals.fieldspec import Role
 from checkvalve.approvals.render import warnings
 from checkvalve.approvals.veiled import CLOSE, OPEN, Hidden, joined, veiled
 from checkvalve.filters.secrets.registered import NOTHING, Registered
@@ -30,6 +31,8 @@ from checkvalve.filters.strictjson import JSON
 
 MARK_DIGITS: Final = 8
 """Hexadecimal digits of a mark: enough to tell the secrets of one task apart."""
+OPEN_ROLES: Final = frozenset({Role.CONTENT.value, ""})
+"""Roles whose values may be anything, so that what a call declares as secret is looked for; empty: nothing is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,10 @@ class Veil:
     def judged(self, text: str) -> str:
         """Return a text as it is shown that a person judges by."""
         return self.shown(text, self.hidden(text, judged=True))
+
+    def bound(self, role: str, text: str) -> str:
+        """Return what a rule demands of an argument of some role, as it is shown."""
+        return self.text(text) if role in OPEN_ROLES else self.judged(text)
 
     def beneath(self, path: str, text: str) -> str:
         """Return a text as it is shown that stands under a name, which may call it a password."""
@@ -137,4 +144,4 @@ def shown_text(text: str, hidden: Sequence[Hidden]) -> str:
     return text
 
 
-__all__ = ["MARK_DIGITS", "MAX_FORMS", "Told", "Veil", "apart", "last_name", "shown_text", "told"]
+__all__ = ["MARK_DIGITS", "MAX_FORMS", "OPEN_ROLES", "Told", "Veil", "apart", "last_name", "shown_text", "told"]

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from checkvalve.approvals.argument_leaves import below, leaves
 from checkvalve.approvals.fieldspec import Role
 from checkvalve.approvals.records import Proposal
-from checkvalve.approvals.redaction import Veil, apart, last_name
+from checkvalve.approvals.redaction import OPEN_ROLES, Veil, apart, last_name
 from checkvalve.approvals.veiled import MARK, Hidden, joined
 from checkvalve.filters.secrets.context import names_a_secret
 from checkvalve.filters.strictjson import JSON
@@ -30,8 +30,6 @@ from checkvalve.filters.strictjson import JSON
 if TYPE_CHECKING:
     from checkvalve.approvals.counting import Standing
 
-_OPEN_ROLES: Final = frozenset({Role.CONTENT.value, ""})
-"""Roles whose values may be anything, so that what a call declares as secret is looked for; empty: nothing is known."""
 _AIMS: Final = frozenset({Role.TARGET.value, Role.SELECTOR.value, Role.COMMAND.value})
 """Roles that say where a call goes, or what it does there."""
 _FIELD: Final = re.compile(r"[A-Za-z_]+")
@@ -79,7 +77,7 @@ class Declared:
     def is_judged(self, path: str, value: JSON) -> bool:
         """Say whether a person judges the call by anything that stands here."""
         found = (self.of(at) for at, _ in leaves(value, path))
-        return any(role not in _OPEN_ROLES and not secret for role, secret in found)
+        return any(role not in OPEN_ROLES and not secret for role, secret in found)
 
 
 def declared_in(decision: Mapping[str, JSON]) -> Declared:
@@ -90,7 +88,7 @@ def declared_in(decision: Mapping[str, JSON]) -> Declared:
     roles: dict[str, str] = {}
     for item in reports:
         path, role = str(item.get("path")), str(item.get("role"))
-        if path not in roles or role not in _OPEN_ROLES:
+        if path not in roles or role not in OPEN_ROLES:
             roles[path] = role
     return Declared(
         roles,
@@ -146,7 +144,7 @@ class Seen(Proposal):
             return []
         if secret or (not role and names_a_secret(f"{name}: ")):
             return self.veil.whole(text)
-        if role not in _OPEN_ROLES:
+        if role not in OPEN_ROLES:
             return self.veil.hidden(value, judged=True) if isinstance(value, str) else []
         found = [] if isinstance(value, bool) else self.veil.hidden(text, before=name)
         return found if isinstance(value, str) or not found else self.veil.whole(text)
@@ -195,7 +193,7 @@ def offered(offer: Mapping[str, str], veil: Veil) -> str:
     value, role = offer["value"], offer["role"]
     if role == Role.CREDENTIAL:
         return veil.shown(value, veil.whole(value))
-    return veil.shown(value, veil.hidden(value, judged=role not in _OPEN_ROLES))
+    return veil.shown(value, veil.hidden(value, judged=role not in OPEN_ROLES))
 
 
 def secrets_of(row: Proposal) -> Iterator[str]:

@@ -72,7 +72,7 @@ def print_rule(rule: StandingRule, veil: Veil, *, days: int) -> None:
     for item in rule.constraints:
         said = item.in_words().removeprefix(f"{item.dotted()} ")
         wider = Text(", ".join(_OPTIONS[how] for how in item.others()), style="dim")
-        text = Text(short(veil.text(said), limit=_MAX), overflow="fold")
+        text = Text(short(veil.bound(item.role, said), limit=_MAX), overflow="fold")
         table.add_row(safe(item.dotted()), Text(item.role), safe(item.kind), text, wider)
     out = console()
     out.print(Text.assemble("A standing rule for ", safe(f"{rule.name}, {rule.effect}", "bold")), soft_wrap=True)

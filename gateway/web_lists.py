@@ -91,7 +91,7 @@ def mandates(visit: Looking, done: str = "") -> Response:
         GivenView(
             id=item.id,
             state=item.state(now),
-            what=line(visit.desk.queue.veiling.veil(item.thread).text(item.mandate.in_words()), limit=2_000),
+            what=line(visit.desk.queue.veiling.veil(item.thread).judged(item.mandate.in_words()), limit=2_000),
             source=line(item.mandate.source),
             role=", ".join(item.mandate.roles),
             tool=line(item.mandate.tool or item.mandate.effect),

@@ -150,7 +150,7 @@ def rule_view(rule: StandingRule, veil: Veil) -> RuleView:
 
 
 def _constraint(item: Constraint, veil: Veil) -> ConstraintView:
-    values = tuple(shown(veil.text(text)) for text in item.values)
+    values = tuple(shown(veil.bound(item.role, text)) for text in item.values)
     return ConstraintView(line(item.dotted()), item.dotted(), item.role, item.kind, item.how, values, item.others())
 
 

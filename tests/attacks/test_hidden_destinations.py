@@ -17,14 +17,17 @@ import pytest
 from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.edits import edit
 from checkvalve.approvals.errors import EditRefusedError
+from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.previews import THREAD, thread_for
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.reveals import REVEALED
 from checkvalve.approvals.roles import Role
 from checkvalve.approvals.seen import seen
+from checkvalve.approvals.standing_values import Constraint
 from checkvalve.approvals.undos import thread_for as undo_thread
 from checkvalve.approvals.veiled import MARK
 from checkvalve.gateway.http_approval_views import card
+from checkvalve.gateway.web_standing_view import _constraint
 from checkvalve.graphs.edited import deciding
 from checkvalve.graphs.session import Call
 from tests.gateway.review_world import Review
@@ -60,6 +63,19 @@ def test_no_declared_secret_hides_a_destination(review: Review, changed: dict[st
     assert (
         MARK.fullmatch(str(review.gateway.queue.veiling.seen(first).args()[next(iter(changed))])) or "memo" in changed
     )
+
+
+def test_no_declared_secret_hides_what_a_rule_or_a_mandate_lets_through(review: Review) -> None:
+    """The bounds that a person looks at are shown, whatever an agent calls a password; content stays hidden."""
+    ask(review, thread="lunch", number="c9", password=EVIL, memo="none")
+    veil = review.gateway.queue.veiling.veil("lunch")
+    pinned = Constraint(("to",), "target", "email", "is", (f'"{EVIL}"',))
+    assert EVIL in str(_constraint(pinned, veil).values)
+    assert EVIL in veil.bound("target", pinned.in_words())
+    assert EVIL not in veil.bound("content", f"is {EVIL}")
+    mandate = Mandate("read_mail", "send_mail", ("target",), values=(("to", (EVIL,)),))
+    review.gateway.queue.mandates.grant([mandate], thread="lunch", requester="bob", by="host:bob")
+    assert EVIL in unescape(review.get("/review/mandates"))
 
 
 def test_what_a_refused_call_declares_counts_on_it_alone(review: Review) -> None:
