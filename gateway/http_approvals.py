@@ -144,7 +144,7 @@ async def result(name: Name, server: Server, caller: Calling, response: Response
         outcome = server.gateway.executor.look(current(server.gateway.queue, asked.id).id)
         message = late_result(outcome, server.gateway.inbound, asked)
         row = outcome.proposal
-        told = {
+        told: dict[str, Any] = {
             "type": "tool",
             "content": message.content,
             "name": message.name,
@@ -152,6 +152,8 @@ async def result(name: Name, server: Server, caller: Calling, response: Response
             "status": message.status,
             "artifact": message.artifact,
         }
+        if caller.reviewer is not None:  # the agent's program gets the exact result; a person what a card shows
+            told = {key: server.gateway.queue.veiling.veil(row.thread).json(value) for key, value in told.items()}
         return Told(id=row.id, state=row.state.value, digest=row.digest, done=row.state not in _OPEN, message=told)
 
     found = await until(server, caller, look, lambda told: told.done, wait=wait)

@@ -27,6 +27,7 @@ _seen = "attacks/test_every_channel.py::test_4_every_character_that_hides_is_see
 _door = "attacks/test_every_channel.py::test_13_what_a_chat_sends_is_taken_nowhere"
 _scan = "attacks/test_every_channel.py::test_9_a_scanner_that_follows_every_link_of_a_message_decides_nothing"
 _flood = "attacks/test_mandates_supplied.py::test_a_task_that_floods_is_paused_until_a_reviewer_looks"
+_hidden = "attacks/test_hidden_secrets.py"
 _budget = "conformance/test_channels_store.py::test_a_yes_beyond_the_budget_is_no_yes_and_the_question_waits_for_others"
 _again = "approvals/test_executor.py::test_looking_again_can_only_make_it_stricter"
 _hand = "conformance/test_votes.py::test_what_was_written_by_hand_decides_nothing"
@@ -199,13 +200,19 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "langchain": "attacks/test_ten_findings.py::test_7_decisions_that_were_swapped_do_not_run_the_other_call",
     },
     (19, "secrets in card, message or log"): {
-        "pages": "gateway/test_web_attacks.py::test_nothing_is_seen_without_signing_in",
-        "terminal": "approvals/test_cli_terminal.py::test_typing_at_a_real_prompt_approves_and_hides_the_token",
-        "rest": "gateway/test_http_approvals.py::test_a_client_sees_its_own_calls_and_of_others_nothing",
-        "messages": "attacks/test_channels.py::test_19_a_value_is_in_no_message_unless_the_tier_says_so",
+        "pages": f"{_hidden}::test_19_no_page_that_a_link_leads_to_shows_one "
+        "gateway/test_web_attacks.py::test_nothing_is_seen_without_signing_in",
+        "terminal": "approvals/test_reveal_cli.py::test_it_takes_a_credential_and_says_that_it_was_recorded "
+        "approvals/test_cli_terminal.py::test_typing_at_a_real_prompt_approves_and_hides_the_token",
+        "rest": f"{_hidden}::test_19_no_answer_to_a_program_holds_one "
+        "gateway/test_reveal.py::test_a_result_that_repeats_a_secret_shows_it_to_the_agents_program_alone "
+        "gateway/test_http_approvals.py::test_a_client_sees_its_own_calls_and_of_others_nothing",
+        "messages": f"{_hidden}::test_19_no_message_holds_one_whatever_its_channel_may_tell "
+        "attacks/test_channels.py::test_19_a_value_is_in_no_message_unless_the_tier_says_so",
         "teams": f"{_teams}::test_19_a_value_is_on_no_card_unless_the_tier_says_so "
         f"{_teams}::test_19_what_has_the_form_of_a_key_is_on_no_card_at_all",
-        "langchain": "gateway/test_answers.py::test_a_call_that_carries_such_a_value_outside_is_denied",
+        "langchain": f"{_hidden}::test_19_no_answer_to_a_program_holds_one "
+        "gateway/test_answers.py::test_a_call_that_carries_such_a_value_outside_is_denied",
     },
     (20, "an edit that nobody checked again"): {
         "pages": "gateway/test_web_answers_more.py::test_what_cannot_be_an_edit_is_said_and_the_question_stays",

@@ -16,7 +16,7 @@ from checkvalve.approvals.store import Store
 from checkvalve.gateway import cli, ladder_keeper, notifier
 from checkvalve.gateway.safe_post import Answered
 from tests.approvals.made import Desk, HandClock
-from tests.gateway.test_channels import SECRET
+from tests.gateway.hook_secrets import SECRET
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -204,6 +204,22 @@ class TestHttp:
             assert problem(refused)[0] == 403
             assert "revealer" in refused.json()["detail"]
 
+    def test_a_result_that_repeats_a_secret_shows_it_to_the_agents_program_alone(self, tmp_path: Path) -> None:
+        with serving(tmp_path) as api:
+            queue = api.gateway.queue
+            queue.reviewers = Reviewers(queue.store, queue.clock, FAST)
+            token = queue.reviewers.add("boss")
+            desk = Desk.over(queue, queue.clock, queue.reviewers.authenticate(token))  # type: ignore[arg-type]
+            row = propose(desk)
+            desk.approve(row)
+            api.gateway.executor.run(row.id, lambda args, _: f"made with the password {args['password']}")
+            path, boss = f"/approvals/{row.id}/result", {"Authorization": f"Bearer {token}"}
+            shown = api.client.get(path, headers=boss)
+            assert shown.json()["state"] == "succeeded"
+            assert OTHER not in shown.text
+            assert "redacted: " in shown.json()["message"]["content"]
+            assert OTHER in api.client.get(path, headers=api.bob).json()["message"]["content"]
+
     def test_no_edit_over_http_moves_a_mark(self, tmp_path: Path) -> None:
         with serving(tmp_path) as api:
             queue = api.gateway.queue
