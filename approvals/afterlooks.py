@@ -13,16 +13,11 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import audit, moves, reach
 from checkvalve.approvals.clock import Clock, rfc3339
-from checkvalve.approvals.errors import (
-    ConflictError,
-    NotAllowedError,
-    NotFoundError,
-    QueueError,
-    StoreCorruptError,
-)
+from checkvalve.approvals.errors import ConflictError, NotFoundError, QueueError, StoreCorruptError
 from checkvalve.approvals.handed import CLOSED, GLASS, OPENED, REVIEWER
 from checkvalve.approvals.people import same_person
 from checkvalve.approvals.records import State
+from checkvalve.approvals.refusals import DoneAlreadyError, OwnCallError, SecondPersonError
 from checkvalve.approvals.review_tables import afterlooks
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.roles import Role, account_of, require_role
@@ -120,11 +115,11 @@ class AfterLooks:
             broke = account_of(connection, found.by)
             proposal = moves.load(connection, proposal_id)
             if same_person(account.person, broke.person) or same_person(account.name, broke.name):
-                raise NotAllowedError("you broke this glass yourself", remedy="another person has to look")
+                raise SecondPersonError("you broke this glass yourself", remedy="another person has to look")
             if reach.asked(connection, proposal.requester, account):
-                raise NotAllowedError("you asked for this call yourself", remedy="another person has to look")
+                raise OwnCallError("you asked for this call yourself", remedy="another person has to look")
             if not found.is_open:
-                raise ConflictError(f"{found.looked_by} has looked already", remedy="nothing was changed")
+                raise DoneAlreadyError(f"{found.looked_by} has looked already", remedy="nothing was changed")
             if proposal.state in _TOO_SOON:
                 raise ConflictError(
                     f"the call is {proposal.state.value}: it has not ended", remedy="look when its effect can be seen"
@@ -132,7 +127,7 @@ class AfterLooks:
             open_ = sa.update(afterlooks).where(_row.proposal_id == proposal_id, _row.looked_at.is_(None))
             values = {"looked_by": account.name, "looked_at": now, "finding": said}
             if connection.execute(open_.values(values)).rowcount != 1:
-                raise ConflictError("somebody has looked already", remedy="nothing was changed")
+                raise DoneAlreadyError("somebody has looked already", remedy="nothing was changed")
             body: dict[str, JSON] = {"by": REVIEWER + account.name, "finding": said}
             audit.append(connection, at=now, kind=CLOSED, subject=proposal_id, body=body)
         return AfterLook(found.proposal_id, found.by, found.at, found.reason, account.name, now, said)

@@ -15,6 +15,7 @@ from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.ladder import staff_at
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import State
+from checkvalve.approvals.refusals import DoneAlreadyError
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.rungs import CHANNEL, Rung, who_should_look
 from checkvalve.approvals.sound_events import sound_events
@@ -39,7 +40,7 @@ def call_others(queue: Queue, proposal_id: str, reviewer: Reviewer, *, channel: 
         account = require_responder(connection, queue.bench, proposal, reviewer)
         require_recorded(connection, proposal_id)
         if any(event.kind == CALLED for event in sound_events(connection, proposal_id)):
-            raise ConflictError("others were called to this question already", remedy="decide it, or wait for them")
+            raise DoneAlreadyError("others were called to this question already", remedy="decide it, or wait for them")
         plan = plans.read(connection, proposal_id)
         to = tuple(dict.fromkeys(word for step in plan.escalate for word in step.to))
         voted = {vote.person for vote in votes.read(connection, proposal_id)} | {account.person}

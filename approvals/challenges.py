@@ -14,7 +14,7 @@ from typing import Final, Literal
 import sqlalchemy as sa
 
 from checkvalve.approvals.account_tables import spent_proofs
-from checkvalve.approvals.errors import StepUpError
+from checkvalve.approvals.refusals import StepUpOtherError
 
 Purpose = Literal["step-up", "sign-in", "passkey", "oidc"]
 
@@ -55,7 +55,7 @@ def spend(connection: sa.Connection, value: bytes, purpose: Purpose, name: str, 
     """
     key = value.hex()
     if connection.execute(sa.select(spent_proofs.c.key).where(spent_proofs.c.key == key)).scalar() is not None:
-        raise StepUpError("this proof was used before", remedy="prove once more who you are")
+        raise StepUpOtherError("this proof was used before", remedy="prove once more who you are")
     old = sa.and_(spent_proofs.c.at < at - _KEPT, spent_proofs.c.purpose != "step-up")
     connection.execute(sa.delete(spent_proofs).where(old))
     connection.execute(sa.insert(spent_proofs).values(key=key, purpose=purpose, name=name, at=at))

@@ -20,8 +20,9 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import audit
 from checkvalve.approvals.clock import Clock, micros, rfc3339
-from checkvalve.approvals.errors import ConflictError, NotAllowedError, NotFoundError, QueueError
+from checkvalve.approvals.errors import NotAllowedError, NotFoundError, QueueError, RoleNeededError
 from checkvalve.approvals.people import folded, same_person
+from checkvalve.approvals.refusals import AmbiguousError, DoneAlreadyError, EndedError, NotYoursError
 from checkvalve.approvals.review_tables import delegations
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.roles import Account, Role, account_of, accounts
@@ -116,7 +117,7 @@ class Delegations:
             self._people.require(connection, giver)
             mine = account_of(connection, giver.name)
             if not mine.has(Role.APPROVER):
-                raise NotAllowedError(
+                raise RoleNeededError(
                     "only an approver has something to hand over", remedy="let the approver hand over"
                 )
             other = _enabled(connection, taker)
@@ -124,7 +125,7 @@ class Delegations:
                 raise NotAllowedError("one cannot stand in for oneself", remedy="name a colleague")
             start = _span(now, starts_at, expires_at)
             if any(_overlaps(item, start, expires_at) for item in _entries(connection, _row.giver == giver.name)):
-                raise ConflictError(
+                raise DoneAlreadyError(
                     f"{giver.name} has handed over in this time already",
                     remedy="end that one first: checkvalve approvals delegate list",
                 )
@@ -151,13 +152,13 @@ class Delegations:
             who = account_of(connection, by.name)
             parties = [account_of(connection, name) for name in (found.giver, found.taker)]
             if not any(_is_same(who, party) for party in parties) and not who.has(Role.ADMINISTRATOR):
-                raise NotAllowedError("only giver, taker or an administrator can end this", remedy=f"ask {found.giver}")
+                raise NotYoursError("only giver, taker or an administrator can end this", remedy=f"ask {found.giver}")
             if found.ended_at is not None or now >= found.expires_at:
-                raise ConflictError(f"this is {found.state(now)} already", remedy="nothing was changed")
+                raise EndedError(f"this is {found.state(now)} already", remedy="nothing was changed")
             ended_by = f"reviewer:{by.name}"
             open_ = sa.update(delegations).where(_row.id == found.id, _row.ended_at.is_(None))
             if connection.execute(open_.values(ended_at=now, ended_by=ended_by)).rowcount != 1:
-                raise ConflictError("this has ended already", remedy="nothing was changed")
+                raise EndedError("this has ended already", remedy="nothing was changed")
             audit.append(connection, at=now, kind="delegation.ended", subject=found.id, body={"by": ended_by})
             return _load(connection, found.id)
 
@@ -177,7 +178,7 @@ class Delegations:
         start = prefix.strip().casefold()
         found = [item for item in self.list(everything=True) if item.id.startswith(start)]
         if found and (len(start) < MIN_PREFIX or len(found) > 1):
-            raise ConflictError("this id is too short to name one hand-over", remedy="give more of its characters")
+            raise AmbiguousError("this id is too short to name one hand-over", remedy="give more of its characters")
         if not found:
             raise _unknown()
         return found[0]

@@ -27,6 +27,7 @@ from checkvalve.approvals.errors import ConflictError, EditRefusedError, RoleNee
 from checkvalve.approvals.matching import match_digest
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.refusals import TooManyError
 from checkvalve.approvals.remarks import Remark, read_talk
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.reveals import reveal
@@ -169,7 +170,7 @@ def _next_id(connection: sa.Connection, old: Proposal) -> str:
     while parent := parent_of(connection, root.id):
         root, depth = moves.load(connection, parent), depth + 1
     if depth >= MAX_EDITS:
-        raise ConflictError(f"this call was edited {depth} times", remedy="reject it, and say what is wanted instead")
+        raise TooManyError(f"this call was edited {depth} times", remedy="reject it, and say what is wanted instead")
     row = proposals.c
     start = f"{root.call_id}{_MARK}"
     query = sa.select(row.call_id).where(row.thread == old.thread, row.call_id.startswith(start, autoescape=True))

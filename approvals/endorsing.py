@@ -16,8 +16,9 @@ from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.clock import Clock, rfc3339
 from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.endorsements import Endorsement
-from checkvalve.approvals.errors import ConflictError, NotFoundError
+from checkvalve.approvals.errors import NotFoundError
 from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.refusals import AmbiguousError, EndedError
 from checkvalve.approvals.said import ENDORSEMENT
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tablecheck import require_recorded
@@ -100,7 +101,7 @@ class Endorsements:
         start = prefix.strip().casefold()
         found = [item for item in self.list(thread=thread) if start and item.id.startswith(start)]
         if len(found) > 1:
-            raise ConflictError("this id is too short to name one endorsement", remedy="give more of its characters")
+            raise AmbiguousError("this id is too short to name one endorsement", remedy="give more of its characters")
         if not found:
             raise NotFoundError("there is no such endorsement", remedy="list them: checkvalve endorsements list")
         return found[0]
@@ -116,7 +117,7 @@ class Endorsements:
         if item is None:
             raise NotFoundError("there is no such endorsement", remedy="list them: checkvalve endorsements list")
         if not item.holds(now):
-            raise ConflictError(f"this endorsement has ended: {item.state(now)}", remedy="nothing was changed")
+            raise EndedError(f"this endorsement has ended: {item.state(now)}", remedy="nothing was changed")
         end(connection, item, by=by, at=now)
         return next(found for found in _entries(connection, thread=item.thread) if found.id == name)
 
@@ -205,7 +206,7 @@ def end(connection: sa.Connection, item: Endorsed, *, by: str, at: int) -> None:
     key = {**item.endorsement.to_json(), "thread": item.thread, "proposal_id": item.proposal_id}
     mine = sa.update(endorsements).where(row.ended_at.is_(None), *(row[name] == value for name, value in key.items()))
     if connection.execute(mine.values(ended_at=at, ended_by=by)).rowcount != 1:
-        raise ConflictError("this endorsement has ended", remedy="nothing was changed")
+        raise EndedError("this endorsement has ended", remedy="nothing was changed")
     told = {**key, "value_digest": digest(item.endorsement.value)}
     body: dict[str, JSON] = {"by": by, "endorsement": item.id, **{name: told[name] for name in _KEY}}
     kind = "endorsement.expired" if by == CLOCK else "endorsement.revoked"

@@ -15,6 +15,7 @@ from checkvalve.approvals.audit import ERASED
 from checkvalve.approvals.erased_rows import rows_digest
 from checkvalve.approvals.errors import ConflictError, NotFoundError
 from checkvalve.approvals.putaside import erase_aside
+from checkvalve.approvals.refusals import DoneAlreadyError
 from checkvalve.approvals.review_tables import afterlooks, delegations, remarks, standing_rules, undos, votes
 from checkvalve.approvals.tables import events
 from checkvalve.filters.strictjson import JSON
@@ -46,7 +47,7 @@ def empty_events(connection: sa.Connection, subject: str) -> list[int]:
         )
     full = sorted(one.seq for one in found if one.salt is not None)
     if not full:
-        raise ConflictError("this call was erased before", remedy="nothing was changed")
+        raise DoneAlreadyError("this call was erased before", remedy="nothing was changed")
     connection.execute(sa.update(events).where(*mine).values(body="", salt=None))
     return full
 
@@ -115,7 +116,7 @@ def erase_hand_over(connection: sa.Connection, name: str, *, at: int, by: str, r
     if found.ended_at is None and found.expires_at > at:
         raise ConflictError(f"the hand-over {name} still counts", remedy="take it back first; nothing was changed")
     if is_erased(connection, name):
-        raise ConflictError("this hand-over was erased before", remedy="nothing was changed")
+        raise DoneAlreadyError("this hand-over was erased before", remedy="nothing was changed")
     connection.execute(sa.update(delegations).where(row.id == name).values(reason=GONE))
     return _told(connection, name, at=at, by=by, reason=reason)
 

@@ -34,6 +34,7 @@ from checkvalve.approvals.erased_words import (
 )
 from checkvalve.approvals.errors import ConflictError, NotFoundError
 from checkvalve.approvals.records import MOVES, Proposal, from_row
+from checkvalve.approvals.refusals import DoneAlreadyError
 from checkvalve.approvals.review_tables import plans
 from checkvalve.approvals.spoken import kept
 from checkvalve.approvals.tables import attempts, content, endorsements, grants, history, proposals, uses
@@ -52,7 +53,7 @@ def erase_call(connection: sa.Connection, proposal_id: str, *, at: int, by: str,
         raise NotFoundError("there is no such proposal", remedy="list them: checkvalve approvals list --all")
     kept(reason)
     if is_erased(connection, proposal_id):
-        raise ConflictError("this call was erased before", remedy="nothing was changed")
+        raise DoneAlreadyError("this call was erased before", remedy="nothing was changed")
     proposal = from_row(row)
     count = _erase_one(connection, proposal, at=at, by=by, reason=reason)
     for other in _along(connection, proposal):  # 4.
@@ -142,7 +143,7 @@ def _empty_rows(connection: sa.Connection, proposal: Proposal, at: int) -> None:
     form = canonical({"args": {}, "server": proposal.server, "tool": proposal.tool})
     now = digest_bytes(form)
     empty: dict[str, Any] = {"canonical": form, "digest": now, "decision": "{}", "endorsable": "[]"}
-    empty |= {"reason": GONE, "remedy": "", "note": GONE, "call_id": GONE, "requester": GONE}
+    empty |= {"reason": GONE, "remedy": "", "note": GONE, "call_id": GONE, "requester": GONE, "behind": ""}
     connection.execute(sa.update(proposals).where(proposals.c.id == proposal.id).values(empty))
     mine = grants.c.proposal_id == proposal.id
     connection.execute(sa.update(grants).where(mine).values(digest=now))

@@ -10,12 +10,13 @@ import sqlalchemy as sa
 from checkvalve.approvals import endorsing, flood
 from checkvalve.approvals.clock import Clock
 from checkvalve.approvals.endorsements import Endorsement
-from checkvalve.approvals.errors import ConflictError, RoleNeededError
+from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.flood import Flood
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.mandate_store import Mandates
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.question import UNREADABLE, Question
+from checkvalve.approvals.refusals import OutOfScopeError
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.risk import Tier
 from checkvalve.approvals.roles import Role, account_of, require_role, who_could
@@ -59,7 +60,7 @@ class Granting:
             self._require(connection, reviewer, Role.APPROVER)
             widest = _widest(mandate, self.mandates.tenant)
             if Role.APPROVER not in (account := account_of(connection, reviewer.name)).roles_for(widest):
-                raise RoleNeededError(
+                raise OutOfScopeError(
                     f"this mandate reaches beyond what {account.name} may approve ({account.scope.in_words()})",
                     remedy=who_could(connection, lambda one: Role.APPROVER in one.roles_for(widest)),
                 )

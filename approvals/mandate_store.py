@@ -18,10 +18,11 @@ import sqlalchemy as sa
 from checkvalve.approvals import audit
 from checkvalve.approvals.canonical import canonical, digest
 from checkvalve.approvals.clock import Clock, micros, rfc3339
-from checkvalve.approvals.errors import ConflictError, MandateError, NotFoundError, StoreCorruptError
+from checkvalve.approvals.errors import MandateError, NotFoundError, StoreCorruptError
 from checkvalve.approvals.mandate_entry import CLOCK, MandateEntry
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.records import USED
+from checkvalve.approvals.refusals import AmbiguousError, EndedError, StaleError
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import mandates, proposals, uses
@@ -135,7 +136,7 @@ class Mandates:
         start = prefix.strip().casefold()
         found = [item for item in self.list(thread=thread) if item.id.startswith(start)]
         if len(start) < MIN_PREFIX or len(found) > 1:
-            raise ConflictError("this id is too short to name one mandate", remedy="give more of its characters")
+            raise AmbiguousError("this id is too short to name one mandate", remedy="give more of its characters")
         if not found:
             raise _unknown()
         return found[0]
@@ -173,7 +174,7 @@ class Mandates:
         if found is None:
             raise _unknown()
         if not found.holds(now):
-            raise ConflictError(f"this mandate is {found.state(now)}", remedy="nothing was changed")
+            raise EndedError(f"this mandate is {found.state(now)}", remedy="nothing was changed")
         return end(connection, found, by=by, at=now)
 
     def take_back(self, name: str, *, by: str) -> MandateEntry:
@@ -219,7 +220,7 @@ def advance(connection: sa.Connection, item: MandateEntry, **values: Any) -> Non
     row = mandates.c
     mine = sa.update(mandates).where(row.id == item.id, row.version == item.version, row.ended_at.is_(None))
     if connection.execute(mine.values(version=item.version + 1, **values)).rowcount != 1:
-        raise ConflictError("this mandate has moved on", remedy="nothing was changed")
+        raise StaleError("this mandate has moved on", remedy="nothing was changed")
 
 
 def load(connection: sa.Connection, name: str) -> MandateEntry | None:

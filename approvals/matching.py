@@ -25,7 +25,9 @@ def match_digest(proposal: Proposal, prefix: str) -> None:
         )
     if not proposal.digest.removeprefix("sha256:").startswith(given):
         raise DigestError(
-            "this is not the digest of the stored call", remedy="look at the call again before you decide"
+            "this is not the digest of the stored call",
+            remedy="look at the call again before you decide",
+            present=proposal.present,
         )
 
 

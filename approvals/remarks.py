@@ -21,10 +21,11 @@ from checkvalve.approvals import audit, moves
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.deciding import require_responder
-from checkvalve.approvals.errors import ConflictError, NotAllowedError, QueueError
+from checkvalve.approvals.errors import ConflictError, QueueError
 from checkvalve.approvals.people import folded, is_usable, same_person
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.refusals import NotYoursError
 from checkvalve.approvals.review_tables import remarks
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.spoken import kept
@@ -103,7 +104,7 @@ def answer(queue: Queue, proposal_id: str, text: str, *, means: Literal["client"
         NotFoundError, ConflictError, NotAllowedError, QueueError: nothing was stored.
     """
     if folded(queue.get(proposal_id).requester) != folded(name):
-        raise NotAllowedError("this call was not asked for in your name", remedy="the requester answers")
+        raise NotYoursError("this call was not asked for in your name", remedy="the requester answers")
     return _say(queue, proposal_id, ANSWER, f"{means}:{name}", text, None)
 
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from checkvalve.approvals.errors import NotAllowedError
 from checkvalve.approvals.people import folded, is_usable, same_person
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.refusals import NotYoursError
 from checkvalve.approvals.remarks import checked_text
 from checkvalve.approvals.reproposals import RESPONDED
 from checkvalve.approvals.reviewers import Reviewer
@@ -50,7 +50,7 @@ def cancel(queue: Queue, proposal_id: str, *, means: Literal["reviewer", "client
     asked_for = queue.get(proposal_id).requester
     own = same_person(asked_for, name) if means == "reviewer" else folded(asked_for) == folded(name)
     if not is_usable(asked_for) or not own:
-        raise NotAllowedError("this call was not asked for in your name", remedy="a reviewer can reject it")
+        raise NotYoursError("this call was not asked for in your name", remedy="a reviewer can reject it")
     return queue.close(proposal_id, State.CANCELLED, by=f"{means}:{name}", code=CANCELLED)
 
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit
-from checkvalve.approvals.errors import NotAllowedError, QueueError
+from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.people import RULE, folded, is_usable, same_person
+from checkvalve.approvals.refusals import SecondPersonError
 from checkvalve.approvals.roles import GIVEN, Account, Role, Scope, accounts, stored, subject_of
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
@@ -28,7 +29,7 @@ def may_give(giver: Account | None, person: str, roles: frozenset[Role], scope: 
     if giver is None or giver.person != person:
         return
     if not roles <= giver.roles or scope != giver.scope:
-        raise NotAllowedError("nobody gives himself a role", remedy="another administrator can")
+        raise SecondPersonError("nobody gives himself a role", remedy="another administrator can")
 
 
 def person_for(known: Iterable[Account], name: str, person: str) -> str:

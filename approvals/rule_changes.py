@@ -24,7 +24,8 @@ import sqlalchemy as sa
 from checkvalve.approvals import audit
 from checkvalve.approvals.canonical import digest_bytes
 from checkvalve.approvals.clock import Clock, micros, rfc3339
-from checkvalve.approvals.errors import ConflictError, DigestError, NotAllowedError, NotFoundError
+from checkvalve.approvals.errors import DigestError, NotAllowedError, NotFoundError
+from checkvalve.approvals.refusals import AmbiguousError, DoneAlreadyError, EndedError, StaleError, TooManyError
 from checkvalve.approvals.review_tables import rule_changes
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.roles import Role, require_role
@@ -91,7 +92,7 @@ class RuleChanges:
         start = prefix.strip().casefold()
         found = [item for item in self.list() if item.id.startswith(start)]
         if len(start) < MIN_PREFIX or len(found) > 1:
-            raise ConflictError("this id is too short to name one change", remedy="give more of its characters")
+            raise AmbiguousError("this id is too short to name one change", remedy="give more of its characters")
         if not found:
             raise NotFoundError("there is no such change of the rules", remedy="list them: checkvalve rules list")
         return found[0]
@@ -180,14 +181,14 @@ class RuleChanges:
             require_role(connection, reviewer, Role.ADMINISTRATOR)
             found = self._load(connection, name)
             if found.state != WAITING:
-                raise ConflictError(f"this change of the rules is {found.state}", remedy="nothing was changed")
+                raise EndedError(f"this change of the rules is {found.state}", remedy="nothing was changed")
             if found.digest != digest:
                 raise DigestError(
                     "this is not the digest of this change", remedy="look at it again; nothing was changed"
                 )
             current = current_of(self._all(connection))
             if found.base != (current.id if current else ""):
-                raise ConflictError(
+                raise StaleError(
                     "other rules are in force than those that this change was compared with",
                     remedy="nothing was changed; propose it again, so that people see what it changes now",
                 )
@@ -210,7 +211,7 @@ class RuleChanges:
             if not own:
                 require_role(connection, reviewer, Role.ADMINISTRATOR)
             if found.stored != WAITING:
-                raise ConflictError(f"this change of the rules is {found.state}", remedy="nothing was changed")
+                raise EndedError(f"this change of the rules is {found.state}", remedy="nothing was changed")
             state = "withdrawn" if own else "refused"
             self._move(connection, found, state=state, decided_by=reviewer.name, decided_at=now, answer=said)
             body: dict[str, JSON] = {"id": found.id, "by": reviewer.name, "answer": said, "version": found.version + 1}
@@ -220,17 +221,17 @@ class RuleChanges:
     def _require_new(self, known: Changes, base: str, digest: str) -> None:
         current, waiting = current_of(known), [item for item in known if item.state == WAITING]
         if base != (current.id if current else ""):
-            raise ConflictError("other rules came into force meanwhile", remedy="nothing was changed; propose it again")
+            raise StaleError("other rules came into force meanwhile", remedy="nothing was changed; propose it again")
         if current is not None and current.digest == digest:
-            raise ConflictError("these rules are in force already", remedy="nothing was changed")
+            raise DoneAlreadyError("these rules are in force already", remedy="nothing was changed")
         same = next((item for item in waiting if item.digest == digest and item.base == base), None)
         if same is not None:
-            raise ConflictError(
+            raise DoneAlreadyError(
                 f"this change was proposed already: {same.id[:8]}",
                 remedy=f"look at it: checkvalve rules show {same.id[:8]}",
             )
         if len(waiting) >= MOST:
-            raise ConflictError(f"{MOST} changes wait already", remedy="confirm or refuse some of them first")
+            raise TooManyError(f"{MOST} changes wait already", remedy="confirm or refuse some of them first")
 
     def _adopt(
         self,
@@ -256,7 +257,7 @@ class RuleChanges:
         """Compare and set: move a change on, if it still is what it was when it was read."""
         mine = sa.update(rule_changes).where(_row.id == found.id, _row.version == found.version)
         if connection.execute(mine.values(version=found.version + 1, **values)).rowcount != 1:
-            raise ConflictError("this change of the rules has moved on", remedy="nothing was changed")
+            raise StaleError("this change of the rules has moved on", remedy="nothing was changed")
 
     def _all(self, connection: sa.Connection) -> Changes:
         return read_changes(connection, self.tenant, self._clock())

@@ -13,8 +13,8 @@ from typing import Final
 import sqlalchemy as sa
 
 from checkvalve.approvals.doubts import is_doubted
-from checkvalve.approvals.errors import NotAllowedError
 from checkvalve.approvals.people import same_person
+from checkvalve.approvals.refusals import SecondPersonError
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.roles import Role, account_of, accounts
 from checkvalve.approvals.ruleset_store import RuleChange, read_text, subject_of
@@ -57,7 +57,7 @@ def why_alone(connection: sa.Connection, current: RuleChange | None, tenant: str
             return FIRST
     elif setting_in(read_text(connection, current.parts["settings"]), "single_user") is True:
         return SINGLE_USER
-    raise NotAllowedError(
+    raise SecondPersonError(
         "you proposed this change yourself", remedy="another person who is an administrator has to confirm it"
     )
 

@@ -26,6 +26,7 @@ from checkvalve.approvals.canonical import canonical
 from checkvalve.approvals.errors import ConflictError, NotFoundError, StoreCorruptError
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import PROPOSALS
+from checkvalve.approvals.refusals import DoneAlreadyError, SeededError
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.roles import Role, require_role
 from checkvalve.approvals.seed_said import (
@@ -116,7 +117,7 @@ def agree(queue: Queue, reviewer: Reviewer) -> None:
         mine = _consent.reviewer == reviewer.name
         found = connection.execute(sa.select(_consent.ended_at).where(mine)).one_or_none()
         if found is not None and found.ended_at is None:
-            raise ConflictError("you have agreed to seeded items already", remedy="nothing was changed")
+            raise DoneAlreadyError("you have agreed to seeded items already", remedy="nothing was changed")
         connection.execute(sa.delete(seed_consents).where(mine))
         values = {"reviewer": reviewer.name, "agreed_at": now, "ended_at": None, "next_at": None}
         connection.execute(sa.insert(seed_consents).values(values))
@@ -136,7 +137,7 @@ def withdraw(queue: Queue, reviewer: Reviewer) -> None:
         now = queue.clock()
         mine = (_consent.reviewer == reviewer.name, _consent.ended_at.is_(None))
         if connection.execute(sa.update(seed_consents).where(*mine).values(ended_at=now)).rowcount != 1:
-            raise ConflictError("you have not agreed to seeded items", remedy="nothing was changed")
+            raise DoneAlreadyError("you have not agreed to seeded items", remedy="nothing was changed")
         body: dict[str, JSON] = {"by": f"reviewer:{reviewer.name}"}
         audit.append(connection, at=now, kind=WITHDRAWN, subject=SUBJECT + reviewer.name, body=body)
         for name in _open_ids(connection, reviewer.name):
@@ -199,7 +200,7 @@ def answer(queue: Queue, name: str, reviewer: Reviewer, said: str) -> Seed:
     with queue.store.write() as connection:
         queue.reviewers.require(connection, reviewer)
         if not _close(connection, name, said, queue.clock()):
-            raise ConflictError("this item is closed already", remedy="nothing was changed")
+            raise SeededError("this item is closed already", remedy="nothing was changed")
     closed = find(queue, name, reviewer)
     if closed is None:
         raise StoreCorruptError(f"the seeded item {name} is not what its events say", remedy="verify the audit log")

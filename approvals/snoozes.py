@@ -18,10 +18,11 @@ import sqlalchemy as sa
 from checkvalve.approvals import audit, moves, plans, votes
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.deciding import require_responder
-from checkvalve.approvals.errors import ConflictError, QueueError
+from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.reach import requesters
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.refusals import DoneAlreadyError, TooManyError
 from checkvalve.approvals.review_tables import snoozes
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.roles import Role, accounts
@@ -57,7 +58,7 @@ def snooze(queue: Queue, proposal_id: str, reviewer: Reviewer, until: int) -> bo
         _forget(connection, proposal_id, reviewer.name)
         mine = sa.select(sa.func.count()).select_from(snoozes).where(_row.reviewer == reviewer.name, _row.until > now)
         if connection.execute(mine).scalar_one() >= MAX_SNOOZES:
-            raise ConflictError(f"you have put off {MAX_SNOOZES} questions", remedy="decide some of them first")
+            raise TooManyError(f"you have put off {MAX_SNOOZES} questions", remedy="decide some of them first")
         values = {"proposal_id": proposal_id, "reviewer": reviewer.name, "until": until}
         connection.execute(sa.insert(snoozes).values(values))
         body: dict[str, JSON] = {"by": f"reviewer:{reviewer.name}", "until": rfc3339(until)}
@@ -74,7 +75,7 @@ def wake(queue: Queue, proposal_id: str, reviewer: Reviewer) -> None:
     with queue.store.write() as connection:
         queue.reviewers.require(connection, reviewer)
         if not _forget(connection, proposal_id, reviewer.name):
-            raise ConflictError("you have not put this question off", remedy="nothing was changed")
+            raise DoneAlreadyError("you have not put this question off", remedy="nothing was changed")
         body: dict[str, JSON] = {"by": f"reviewer:{reviewer.name}"}
         audit.append(connection, at=queue.clock(), kind=WOKEN, subject=proposal_id, body=body)
 

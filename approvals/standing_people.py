@@ -14,11 +14,12 @@ from typing import Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import moves, plans
-from checkvalve.approvals.errors import NotAllowedError, StandingRuleError
+from checkvalve.approvals.errors import StandingRuleError
 from checkvalve.approvals.people import is_usable, same_person
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.refusals import OutOfScopeError, OwnCallError
 from checkvalve.approvals.review_rules import ReviewRules
 from checkvalve.approvals.review_tables import afterlooks, undos
 from checkvalve.approvals.reviewers import Reviewer
@@ -68,13 +69,13 @@ def require_person(
     account = require_role(connection, reviewer, Role.APPROVER)
     asked = _up_to_the_cap(plans.read(connection, proposal.id).question(proposal), rule)
     if Role.APPROVER not in account.roles_for(asked):
-        raise NotAllowedError(
+        raise OutOfScopeError(
             "calls like these are outside of what you may approve", remedy="another approver has to agree to it"
         )
     names = persons_of(connection, {reviewer.name})[reviewer.name]
     own = not is_usable(proposal.requester) or any(same_person(proposal.requester, name) for name in names)
     if own and not single_user:
-        raise NotAllowedError(
+        raise OwnCallError(
             "you asked for this call yourself, or nobody knows who did",
             remedy="another approver has to agree to the rule",
         )

@@ -25,9 +25,10 @@ from checkvalve.approvals import audit, moves
 from checkvalve.approvals.adopted import Adopted
 from checkvalve.approvals.canonical import digest_bytes
 from checkvalve.approvals.clock import Clock, micros, rfc3339
-from checkvalve.approvals.errors import ConflictError, NotAllowedError, NotFoundError, StoreCorruptError
+from checkvalve.approvals.errors import NotFoundError, StoreCorruptError
 from checkvalve.approvals.people import same_person
 from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.refusals import AmbiguousError, EndedError, NotOfferedError, SecondPersonError, TooManyError
 from checkvalve.approvals.review_rules import ReviewRules
 from checkvalve.approvals.review_tables import standing_rules
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
@@ -123,7 +124,7 @@ class StandingRules:
         start = prefix.strip().casefold()
         found = [item for item in self.list() if item.id.startswith(start)]
         if len(start) < MIN_PREFIX or len(found) > 1:
-            raise ConflictError("this id is too short to name one standing rule", remedy="give more of its characters")
+            raise AmbiguousError("this id is too short to name one standing rule", remedy="give more of its characters")
         if not found:
             raise NotFoundError(
                 "there is no such standing rule", remedy="list them: checkvalve approvals standing list"
@@ -164,7 +165,7 @@ class StandingRules:
             trial.run.require_clean()
             self._require_person(connection, reviewer, proposal, trial.rule)
             if sum(item.state in {"waiting", "in force"} for item in self._all(connection)) >= MOST:
-                raise ConflictError(f"there are {MOST} standing rules already", remedy="take some back first")
+                raise TooManyError(f"there are {MOST} standing rules already", remedy="take some back first")
             alone = trial.rule.persons == 1
             values: dict[str, Any] = {
                 "id": str(uuid.uuid4()),
@@ -197,12 +198,12 @@ class StandingRules:
         with self._store.write() as connection:
             found = load(connection, self._look(), name)
             if found.tenant != self._tenant or found.state != "waiting":
-                raise ConflictError(f"this standing rule is {found.state}", remedy="nothing was changed")
+                raise EndedError(f"this standing rule is {found.state}", remedy="nothing was changed")
             proposal = moves.load(connection, found.proposal_id)
             self._require_person(connection, reviewer, proposal, found.rule)
             account_of(connection, found.made_by)  # whose account that is, is what the log says
             if reviewer.name in found.people or any(same_person(reviewer.name, other) for other in found.people):
-                raise NotAllowedError("you made this rule yourself", remedy="another person has to confirm it")
+                raise SecondPersonError("you made this rule yourself", remedy="another person has to confirm it")
             self._run(connection, found.rule, None).require_clean()
             advance(connection, found, confirmed_by=reviewer.name, confirmed_at=now)
             body: dict[str, JSON] = {"by": reviewer.name, "version": found.version + 1}
@@ -221,7 +222,7 @@ class StandingRules:
             require_role(connection, reviewer, Role.APPROVER)
             found = load(connection, self._look(), name)
             if found.tenant != self._tenant or found.state in {"revoked", "expired"}:
-                raise ConflictError(f"this standing rule is {found.state}", remedy="nothing was changed")
+                raise EndedError(f"this standing rule is {found.state}", remedy="nothing was changed")
             end(connection, found, by=f"{_REVIEWER}{reviewer.name}", at=now)
             return load(connection, self._look(), name)
 
@@ -249,7 +250,7 @@ class StandingRules:
 
     def _require_on(self) -> None:
         if self.mode == "off":
-            raise NotAllowedError(
+            raise NotOfferedError(
                 "standing rules are switched off", remedy="the setting standing_rules says how many people make one"
             )
 

@@ -24,6 +24,7 @@ from checkvalve.approvals.errors import (
     StoreCorruptError,
 )
 from checkvalve.approvals.records import USED, Proposal
+from checkvalve.approvals.refusals import StaleError
 from checkvalve.approvals.review_tables import standing_rules
 from checkvalve.approvals.standing import parsed
 from checkvalve.approvals.standing_entry import CLOCK, StandingEntry
@@ -94,7 +95,7 @@ def advance(connection: sa.Connection, item: StandingEntry, **values: Any) -> No
     """
     mine = sa.update(standing_rules).where(_row.id == item.id, _row.version == item.version, _row.ended_at.is_(None))
     if connection.execute(mine.values(version=item.version + 1, **values)).rowcount != 1:
-        raise ConflictError("this standing rule has moved on", remedy="nothing was changed")
+        raise StaleError("this standing rule has moved on", remedy="nothing was changed")
 
 
 def end(connection: sa.Connection, item: StandingEntry, *, by: str, at: int) -> None:

@@ -23,6 +23,7 @@ from checkvalve.approvals.password_rules import TOKEN
 from checkvalve.approvals.passwords import Passwords
 from checkvalve.approvals.proofs import Proof
 from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.refusals import StepUpOldError, StepUpOtherError
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.filters.strictjson import JSON
 
@@ -141,9 +142,9 @@ def spend(
     if step_up is None:
         raise StepUpError("this call takes a fresh proof of who approves it", remedy=_REMEDY)
     if step_up.item != Item.of(proposal, decision) or step_up.reviewer != reviewer:
-        raise StepUpError("this proof was made for another call, or by another person", remedy=_REMEDY)
+        raise StepUpOtherError("this proof was made for another call, or by another person", remedy=_REMEDY)
     if not 0 <= at - step_up.at <= challenges.GOOD_FOR:
-        raise StepUpError("this proof is too old", remedy=_REMEDY)
+        raise StepUpOldError("this proof is too old", remedy=_REMEDY)
     challenges.spend(connection, step_up.challenge, "step-up", reviewer.name, at)
     body: dict[str, JSON] = {"challenge": step_up.challenge.hex(), "method": step_up.method, "decision": decision}
     body |= {"digest": proposal.digest, "by": reviewer.name}

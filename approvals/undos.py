@@ -15,8 +15,9 @@ import sqlalchemy as sa
 from checkvalve.approvals import audit
 from checkvalve.approvals.canonical import digest_bytes
 from checkvalve.approvals.clock import rfc3339, to_the_second
-from checkvalve.approvals.errors import ConflictError, StoreCorruptError
+from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.refusals import StaleError
 from checkvalve.approvals.review_tables import undos
 from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.undo_call import Kept, UndoCall, read_body
@@ -142,7 +143,7 @@ def ask(connection: sa.Connection, row: Undo, undo: Proposal, *, by: str, at: in
     mine = sa.update(undos).where(undos.c.proposal_id == row.proposal_id, undos.c.undo_id == row.undo_id)
     taken = mine.where(undos.c.asks == row.asks).values(undo_id=undo.id, asks=row.asks + 1)
     if connection.execute(taken).rowcount != 1:
-        raise ConflictError("somebody else asked for the same undoing", remedy="see it: checkvalve undo show ID")
+        raise StaleError("somebody else asked for the same undoing", remedy="see it: checkvalve undo show ID")
     body: dict[str, JSON] = {"undo": undo.id, "by": by, "state": undo.state.value}
     audit.append(connection, at=at, kind="undo.asked", subject=row.proposal_id, body=body)
 
