@@ -1,9 +1,10 @@
 """What somebody in Teams may do about a call: say yes to a small risk, say no, call others. Nothing else, nowhere else.
 
 1. The message is checked (:mod:`teams_door`), and taken once: sent again, or changed under its id, it is refused. 2.
-Its author is a reviewer here, by tenant and object id. 3. It holds exactly one code, and words after it are the reason.
-4. The code is that of a call of the store, of this channel, and of this answer. 5. The channel takes this answer to
-calls of this risk, and a yes only where its message told every value whole. 6. The queue decides, with all its rules.
+Its author is a reviewer here, by tenant and object id. 3. It is plain text that its author typed (:mod:`teams_text`),
+and holds exactly one code; words after it are the reason. 4. The code is that of a call of the store, of this channel,
+and of this answer. 5. The channel takes this answer to calls of this risk, and a yes only where its message told every
+value whole. 6. The queue decides, with all its rules.
 
 Guarantees: a yes accepts no data for later calls; a high or critical call is never approved here; once a call is
 decided or edited every code of it is dead, in every channel, since the queue decides a call once.
@@ -36,6 +37,7 @@ from checkvalve.gateway.teams_door import Said, heard
 CHANNEL: Final = "chat"
 """The name of chats in the review rules' ``channels``."""
 _HOW: Final = "Type one of the codes on a card after the mention; words after it are your reason."
+_PLAIN: Final = "Type the code yourself, as plain text: nothing quoted, struck, linked, forwarded or attached."
 _WITHIN: Final = 600  # bytes of a reply's own part
 
 
@@ -79,6 +81,8 @@ class TeamsAnswers:
         raise TeamsError("not_signed", "this was not signed by the outgoing webhook of this channel", status=401)
 
     def _done(self, channel: Teams, token: bytes, said: Said) -> str:
+        if not said.plain:
+            return f"Nothing was done. {_PLAIN}"
         link = read_link(said.words[0]) if len(said.words) == 1 else None
         if link is not None:
             name = teams_people.link(self._queue, token, channel.name, link, said)

@@ -16,33 +16,33 @@ import hmac
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
-from html import unescape
 from typing import Any, Final
 
 from checkvalve.approvals.moments import micros_of
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import parse_strict
 from checkvalve.gateway.errors import TeamsError
+from checkvalve.gateway.teams_text import plain_words
 
 WINDOW: Final = 300_000_000
 """Microseconds by which the time of a message may differ from ours."""
-MAX_SAID: Final = 4_000
-"""Characters of a message that are read: a code, and a reason in words."""
 _SCHEME: Final = "HMAC "
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ID: Final = re.compile(r"[\x21-\x7e]{1,200}")
-_MENTION: Final = re.compile(r"<at\b[^>]*>.*?</at>", re.DOTALL | re.IGNORECASE)
-_TAG: Final = re.compile(r"<[^>]*>")
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One message that passed the checks. ``user`` is the person's object id in the directory of ``tenant``."""
+    """One message that passed the checks. ``user`` is the person's object id in the directory of ``tenant``.
+
+    ``plain`` says that its words stand there as plain text; of any other message no word is read.
+    """
 
     id: str
     tenant: str
     user: str
     words: tuple[str, ...] = field(repr=False)
+    plain: bool = True
 
 
 def heard(token: bytes, authorization: str, body: bytes, tenant: str, now: int) -> Said:
@@ -68,19 +68,14 @@ def heard(token: bytes, authorization: str, body: bytes, tenant: str, now: int) 
         raise TeamsError(
             "nobody", "this message names no user of the directory: guests and apps decide nothing", status=403
         )
-    return Said(name, tenant, user, words(str(message.get("text") or "")))
+    words = plain_words(message)
+    return Said(name, tenant, user, words or (), plain=words is not None)
 
 
 def is_signed(token: bytes, authorization: str, body: bytes) -> bool:
     """Say whether ``body`` has the signature that ``authorization`` gives."""
     wanted = _SCHEME + base64.b64encode(hmac.digest(token, body, hashlib.sha256)).decode()
     return hmac.compare_digest(wanted.encode(), authorization.encode("utf-8", "surrogatepass"))
-
-
-def words(text: str) -> tuple[str, ...]:
-    """Return the words of a message without who was mentioned; Teams sends them as HTML."""
-    plain = unescape(_TAG.sub(" ", _MENTION.sub(" ", text[:MAX_SAID])))
-    return tuple(plain.split())
 
 
 def _parsed(body: bytes) -> dict[str, Any]:
@@ -107,4 +102,4 @@ def _in(value: Any, *path: str) -> str | None:
     return None if value is None else str(value)
 
 
-__all__ = ["MAX_SAID", "WINDOW", "Said", "heard", "is_signed", "words"]
+__all__ = ["WINDOW", "Said", "heard", "is_signed"]
