@@ -23,11 +23,14 @@ from checkvalve.approvals.clock import system_clock
 from checkvalve.approvals.errors import ApprovalError, LogError, LogTamperedError
 from checkvalve.approvals.lists import events_table
 from checkvalve.approvals.logplace import LogPlace, kept_in, read_keys
+from checkvalve.approvals.logpolicy import Policy, read_policy
+from checkvalve.approvals.notes import PublicKey
 from checkvalve.approvals.receipts import make_receipt, parse_receipt, tlog_proof, verify_receipt
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import events as events_of
 from checkvalve.approvals.terminal import REFUSED, AsJson, console, stop
 from checkvalve.approvals.verify import VerifyReport, format_head, parse_head, verify
+from checkvalve.approvals.witnessed import judge_witnesses
 
 TAMPERED: Final = 1
 CANNOT_TELL: Final = 2
@@ -37,6 +40,11 @@ _EVERY: Final = 1.0  # seconds between looks of `seal --watch`
 Keys = Annotated[Path | None, typer.Option("--key", help="The log's public keys: what `audit key public` prints.")]
 Anchors = Annotated[
     list[Path] | None, typer.Option("--anchor", help="A file that an anchor wrote, or one signed checkpoint; several.")
+]
+
+PolicyFile = Annotated[
+    Path | None,
+    typer.Option("--policy", help="Whose cosignatures to ask for (C2SP tlog-policy); its log lines stand for --key."),
 ]
 
 
@@ -74,6 +82,7 @@ def _add_verify(app: typer.Typer, open_store: Callable[[], Store], place: Callab
         head: Annotated[Path | None, typer.Option(help="A file with a head that `audit head` printed earlier.")] = None,
         key: Keys = None,
         anchor: Anchors = None,
+        policy: PolicyFile = None,
         bundle: Annotated[
             Path | None, typer.Option(help="Verify this exported log instead of the database; needs --key.")
         ] = None,
@@ -82,20 +91,46 @@ def _add_verify(app: typer.Typer, open_store: Callable[[], Store], place: Callab
         """Check events, tables and signatures, against each other and against what was kept elsewhere."""
         with _told():
             outside = [*kept_in(anchor or [])]
-            keys = read_keys(key) if key is not None else ()
+            asked, keys = _trusted(policy, key)
             if bundle is not None:
                 if not keys:
                     raise LogError("a bundle is judged with a public key", remedy="give it: --key FILE")
-                _end(verify_bundle(read_bundle(bundle), keys, outside), as_json=as_json, bundle=True)
+                _end(verify_bundle(read_bundle(bundle), keys, outside, asked), as_json=as_json, bundle=True)
             saved = _read_head(head) if head is not None else None
             with open_store() as store:
                 here = place()
-                keys = keys or here.public_keys()
+                asked = asked or here.policy()
+                keys = keys or _keys_of(asked) or here.public_keys()
+                if asked is not None and not keys:
+                    raise LogError("a policy is judged with the log's key", remedy="give it: --key FILE, or a log line")
                 if outside and not keys:
                     raise LogError("an anchor is judged with a public key", remedy="give it: --key FILE")
                 kept = [*outside, *(here.outside() if keys else ())]
-                report = verify(store, saved=saved, keys=keys, outside=kept, now=system_clock())
+                report = verify(store, saved=saved, keys=keys, outside=kept, policy=asked, now=system_clock())
             _end(report, as_json=as_json)
+
+
+def _trusted(file: Path | None, key: Path | None) -> tuple[Policy | None, tuple[PublicKey, ...]]:
+    """Return the policy that is asked for, and the keys of the log, which may stand in it.
+
+    Raises:
+        LogError: the keys are in both, or the policy has those of several logs.
+    """
+    asked = None if file is None else read_policy(file)
+    if key is None:
+        return asked, _keys_of(asked)
+    if asked is not None and asked.logs:
+        raise LogError(
+            "the policy has the keys of the log already", remedy="leave --key away, or take its log lines out"
+        )
+    return asked, read_keys(key)
+
+
+def _keys_of(asked: Policy | None) -> tuple[PublicKey, ...]:
+    found = () if asked is None else asked.keys_of("")
+    if asked is not None and asked.logs and not found:
+        raise LogError("the policy has keys of several logs", remedy="keep the lines of the one that is verified")
+    return found
 
 
 def _end(report: VerifyReport, *, as_json: bool, bundle: bool = False) -> None:
@@ -187,19 +222,28 @@ def _add_receipts(app: typer.Typer, open_store: Callable[[], Store]) -> None:
     def verify_receipt_(
         file: Annotated[Path, typer.Argument(help="What `audit receipt` printed.")],
         *,
-        key: Annotated[Path, typer.Option("--key", help="The log's public keys: what `audit key public` prints.")],
+        key: Keys = None,
+        policy: PolicyFile = None,
         as_json: AsJson = False,
     ) -> None:
         """Check a receipt with the log's public key alone: no database, no network."""
         with _told():
-            keys = read_keys(key)
+            asked, keys = _trusted(policy, key)
+            if not keys:
+                raise LogError("a receipt is judged with a public key", remedy="give it: --key FILE")
             try:
                 found = parse_receipt(file.read_text(encoding="utf-8"))
             except OSError as error:
                 stop(f"cannot tell: the file {file} cannot be read ({error.strerror})", CANNOT_TELL)
             except ValueError:
                 stop(f"cannot tell: {file} is no receipt that `audit receipt` printed", CANNOT_TELL)
-            explain_receipt(found, verify_receipt(found, keys), as_json=as_json)
+            good = verify_receipt(found, keys)
+            heard = None if asked is None else judge_witnesses(asked, [("the receipt", good)])
+            if heard is not None and heard.forged:
+                raise LogTamperedError(heard.forged[0])
+            explain_receipt(found, good, heard, as_json=as_json)
+            if heard is not None and not heard.is_met:
+                raise typer.Exit(CANNOT_TELL)
 
 
 def _wanted(connection: sa.Connection, name: str) -> list[audit.Event]:

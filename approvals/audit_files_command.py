@@ -5,12 +5,13 @@ from __future__ import annotations
 import enum
 import json
 import os
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
+import sqlalchemy as sa
 import typer
 
 from checkvalve.approvals import audit, restart_command
@@ -24,12 +25,14 @@ from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.logplace import LogPlace
 from checkvalve.approvals.notes import KINDS, PublicKey
 from checkvalve.approvals.ocsf import to_ocsf
+from checkvalve.approvals.ocsf_integrity import signed_logs, to_attested
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.retention import prune
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.roles import Role, require_role
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.terminal import NO_DECISION, Token, TokenFile, prove, stop
+from checkvalve.filters.strictjson import JSON
 
 Told = Callable[[], AbstractContextManager[None]]
 
@@ -40,6 +43,7 @@ class Format(enum.StrEnum):
     BUNDLE = "bundle"
     JSONL = "jsonl"
     OCSF = "ocsf"
+    OCSF_ATTESTED = "ocsf-1.9"
 
 
 def register(app: typer.Typer, open_store: Callable[[], Store], place: Callable[[], LogPlace], told: Told) -> None:
@@ -115,7 +119,11 @@ def _add_export(app: typer.Typer, open_store: Callable[[], Store], told: Told) -
         file: Annotated[Path, typer.Argument(help="A new file.")],
         *,
         form: Annotated[
-            Format, typer.Option("--format", help="bundle verifies offline; jsonl and ocsf are for other systems.")
+            Format,
+            typer.Option(
+                "--format",
+                help="bundle verifies offline; jsonl, ocsf and ocsf-1.9 (signed records) are for others.",
+            ),
         ] = Format.BUNDLE,
         after: Annotated[int, typer.Option(min=0, help="Only events after this number; not for a bundle.")] = 0,
         log: Annotated[str, typer.Option(help="The name of a log that was closed; for a bundle.")] = "",
@@ -127,12 +135,21 @@ def _add_export(app: typer.Typer, open_store: Callable[[], Store], told: Told) -
                     stop("error: a bundle has the whole log; leave --after away", NO_DECISION)
                 count = export_bundle(connection, file, log)
             else:
-                found = (
-                    to_ocsf(event) if form is Format.OCSF else event.to_json()
-                    for event in audit.read_events(connection, after=after)
-                )
-                count = _write(file, (json.dumps(one) for one in found))
+                count = _write(file, (json.dumps(one) for one in _exported(connection, form, after)))
         say(f"{count} events are in {file}")
+
+
+def _exported(connection: sa.Connection, form: Format, after: int) -> Iterator[dict[str, JSON]]:
+    logs = signed_logs(connection) if form is Format.OCSF_ATTESTED else []
+    with closing(audit.read_events(connection, after=max(after - 1, 0), limit=1)) as found:
+        before = next(found, None) if after else None
+    with closing(audit.read_events(connection, after=after)) as listed:
+        for event in listed:
+            if form is Format.OCSF_ATTESTED:
+                yield to_attested(event, before, logs)
+            else:
+                yield to_ocsf(event) if form is Format.OCSF else event.to_json()
+            before = event
 
 
 def _write(file: Path, lines: Iterable[str]) -> int:

@@ -34,11 +34,13 @@ from checkvalve.approvals.judge import (
 )
 from checkvalve.approvals.lastsigned import newest, parse_size
 from checkvalve.approvals.logkeys import Rotation, Trust
+from checkvalve.approvals.logpolicy import Policy
 from checkvalve.approvals.merkle import SIZE
 from checkvalve.approvals.notes import PublicKey
 from checkvalve.approvals.tables import events
 from checkvalve.approvals.tiles import Tiles
 from checkvalve.approvals.walk import VerifyReport, Walk
+from checkvalve.approvals.witnessed import judge_witnesses
 from checkvalve.filters.strictjson import JSON
 
 FORMAT: Final = "checkvalve-log-1"
@@ -221,8 +223,10 @@ def _line(text: str) -> Event | Removed | None:
         return None
 
 
-def verify_bundle(bundle: Bundle, keys: Iterable[PublicKey], outside: Iterable[Outside] = ()) -> VerifyReport:
-    """Judge a bundle with the public keys of its log, and with checkpoints that were kept elsewhere.
+def verify_bundle(
+    bundle: Bundle, keys: Iterable[PublicKey], outside: Iterable[Outside] = (), policy: Policy | None = None
+) -> VerifyReport:
+    """Judge a bundle with the public keys of its log, with checkpoints that were kept elsewhere, by a policy.
 
     Without any other checkpoint it is compared with its own, which is signed: what came later is not judged.
     """
@@ -242,6 +246,8 @@ def verify_bundle(bundle: Bundle, keys: Iterable[PublicKey], outside: Iterable[O
     if list(bundle.rotations) != rotations_in(event for event in bundle.events if event.kind == ROTATED):
         report.add("rotations_differ", "the rotations of keys are not those that the events tell of")
     _conclude(report, judge, len(bundle.lines))
+    if policy is not None:
+        report.hear(judge_witnesses(policy, judge.agreed))
     if (follows is None and base) or (follows is not None and follows.next != trusted[0].name):
         report.add("first_event", "the first event does not say which closed log this one follows", base + 1)
     report.notes += [] if follows is None else in_words(follows)

@@ -63,7 +63,7 @@ class Judge:
     basis: Basis
     size: int = 0
     newest: Opened | None = None
-    compared: list[str] = field(default_factory=list)
+    agreed: list[tuple[str, Opened]] = field(default_factory=list)  # where it was kept, and what fits the tree
     _frontier: Frontier = field(default_factory=Frontier)
     _wanted: dict[int, list[tuple[Outside, Opened]]] = field(default_factory=dict)
     _found: list[tuple[str, str]] = field(default_factory=list)
@@ -100,7 +100,9 @@ class Judge:
             if found.checkpoint.root != root:
                 text = f"{outside.source}: the first {self.size} events are not those that were signed"
                 self._found.append(("replaced", text))
-            elif not outside.inside:
+                continue
+            self.agreed.append((outside.source, found))
+            if not outside.inside:
                 self._counts[outside.source] = self._counts.get(outside.source, 0) + 1
 
     def findings(self) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from checkvalve.approvals.errors import LogError
 from checkvalve.approvals.judge import Outside
 from checkvalve.approvals.lastsigned import read_signed
 from checkvalve.approvals.logkeys import LogKey, load_key, save_key
+from checkvalve.approvals.logpolicy import Policy, read_policy
 from checkvalve.approvals.notes import PublicKey, parse_keys
 from checkvalve.approvals.sealer import HEARTBEAT, Sealer
 from checkvalve.approvals.store import Store
@@ -27,6 +28,7 @@ class LogPlace:
     signed: Path | None = None
     anchors: tuple[Anchor, ...] = ()
     heartbeat: int = HEARTBEAT
+    policy_file: Path | None = None
 
     @property
     def has_key(self) -> bool:
@@ -125,6 +127,14 @@ class LogPlace:
             LogError: the file is damaged.
         """
         return read_keys(self.public_file) if self.key is not None and self.public_file.exists() else ()
+
+    def policy(self) -> Policy | None:
+        """Return whose cosignatures verifying asks for, None where nobody said.
+
+        Raises:
+            LogError: the file cannot be read, or is no policy.
+        """
+        return None if self.policy_file is None else read_policy(self.policy_file)
 
     def outside(self) -> Iterator[Outside]:
         """Yield the checkpoints that are kept outside the database, where they can be read here.

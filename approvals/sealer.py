@@ -29,7 +29,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit
-from checkvalve.approvals.anchors import Anchor
+from checkvalve.approvals.anchors import Anchor, WitnessAnchor
 from checkvalve.approvals.checkpoints import Checkpoint, Opened, sign
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.closedlogs import base_of, require_first
@@ -84,7 +84,8 @@ class Sealer:
         self._key = key
         self._signed = signed
         self._clock = clock
-        self._anchors = tuple(anchors)
+        # witnesses first, so that what the others keep has their cosignatures
+        self._anchors = tuple(sorted(anchors, key=lambda one: not isinstance(one, WitnessAnchor)))
         # anchors that have not taken the newest checkpoint: at first all, since a witness may know a newer one than we
         self._late = {anchor.name for anchor in self._anchors}
         self._heartbeat = heartbeat

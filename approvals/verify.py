@@ -19,6 +19,7 @@ from checkvalve.approvals.errors import LogTamperedError
 from checkvalve.approvals.judge import PRUNED, ROTATED, Basis, Gone, Judge, Outside, checkpoint_json, rotations_in
 from checkvalve.approvals.lastsigned import newest
 from checkvalve.approvals.logkeys import Trust
+from checkvalve.approvals.logpolicy import Policy
 from checkvalve.approvals.notes import PublicKey
 from checkvalve.approvals.said import Seen
 from checkvalve.approvals.store import Store
@@ -27,6 +28,7 @@ from checkvalve.approvals.tables import audit_head, events
 from checkvalve.approvals.tiles import Tiles
 from checkvalve.approvals.verify_closed import Known, is_aside, open_log, verify_closed
 from checkvalve.approvals.walk import VerifyReport, Walk
+from checkvalve.approvals.witnessed import judge_witnesses
 
 _HEAD_FORMAT: Final = "checkvalve-head-1"
 
@@ -54,6 +56,7 @@ def verify(
     saved: Head | None = None,
     keys: Iterable[PublicKey] = (),
     outside: Iterable[Outside] = (),
+    policy: Policy | None = None,
     now: int | None = None,
 ) -> VerifyReport:
     """Check everything in one snapshot; logs that were closed come first (:mod:`verify_closed`).
@@ -61,7 +64,8 @@ def verify(
     1. Walk the chain: numbers without a gap, each event bound to the one before, each hash as computed.
     2. The head row is the end of the chain.
     3. The saved head lies in the chain.
-    4. With ``keys``: every checkpoint, the database's and those kept ``outside``, is signed and fits the tree.
+    4. With ``keys``: every checkpoint, the database's and those kept ``outside``, is signed and fits the tree; and
+       by a ``policy`` a quorum of witnesses stands behind the newest one. It is about the log that is signed now.
     5. Every column of proposals, grants, attempts, endorsements, mandates, uses and reviewers is that of the events.
 
     ``now`` (microseconds) makes a log whose heartbeats have stopped a note of the report.
@@ -92,6 +96,8 @@ def verify(
             report.compared.append("the saved head")
         if judge is not None:
             _conclude(report, judge)  # 4.
+            if policy is not None:
+                report.hear(judge_witnesses(policy, judge.agreed))
         for code, text in check_tables(connection, walk.seen):  # 5.
             report.add(code, text)
     report.head = last

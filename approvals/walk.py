@@ -12,6 +12,7 @@ from checkvalve.approvals.judge import Gone, Watch
 from checkvalve.approvals.merkle import leaf_hash
 from checkvalve.approvals.said import Seen
 from checkvalve.approvals.tablecheck import body_of
+from checkvalve.approvals.witnessed import Witnessed
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
 
@@ -44,6 +45,7 @@ class VerifyReport:
     notes: list[str] = field(default_factory=list)  # what a person should know, and nothing is wrong with
     signed: dict[str, JSON] | None = None  # the newest checkpoint, when its signatures were checked
     closed: list[dict[str, JSON]] = field(default_factory=list)  # the logs that were closed before, oldest first
+    witnessed: Witnessed | None = None  # how far a policy of witnesses is met, where one was given
 
     @property
     def ok(self) -> bool:
@@ -52,8 +54,18 @@ class VerifyReport:
 
     @property
     def is_judged(self) -> bool:
-        """Say whether something outside was compared: without it a cut at the end, or another history, is not seen."""
-        return bool(self.compared)
+        """Say whether something outside was compared: without it a cut at the end, or another history, is not seen.
+
+        Where a policy asks for witnesses, a quorum of them stands behind the newest checkpoint, too.
+        """
+        return bool(self.compared) and (self.witnessed is None or self.witnessed.is_met)
+
+    def hear(self, witnessed: Witnessed) -> None:
+        """Take in what witnesses say."""
+        self.witnessed = witnessed
+        for text in witnessed.forged:
+            self.add("bad_cosignature", text)
+        self.notes += witnessed.notes
 
     def add(self, code: str, text: str, seq: int = 0) -> None:
         """Remember a finding, or count it when there are too many."""
@@ -74,6 +86,7 @@ class VerifyReport:
             "notes": list(self.notes),
             "signed": self.signed,
             "closed": [*self.closed],
+            "witnesses": None if self.witnessed is None else self.witnessed.to_json(),
         }
 
 

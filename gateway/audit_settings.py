@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, field_validator
 
 from checkvalve.approvals.anchors import parse_anchors
 
-AUDIT_PATHS: Final = frozenset({"audit_key", "audit_signed"})
+AUDIT_PATHS: Final = frozenset({"audit_key", "audit_signed", "audit_policy"})
 """The settings that are paths."""
 
 
@@ -30,6 +30,9 @@ class AuditSettings(BaseModel):
         "",
         description="who else is told of checkpoints: file:/path, syslog:, witness:URL KEY, s3:BUCKET/PREFIX 365d, "
         "tsa:URL FILE ROOT; commas between them",
+    )
+    audit_policy: Path | None = Field(
+        None, description="a policy of witnesses (C2SP `tlog-policy`): whose cosignatures verifying asks for"
     )
     audit_heartbeat_seconds: int = Field(
         300, ge=5, le=86_400, description="seconds without an event after which the log says that it is still watched"

@@ -26,6 +26,7 @@ from checkvalve.approvals.review_rules import load_review_rules
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import events
 from checkvalve.approvals.verify import verify
+from checkvalve.approvals.witnessed import DO
 from checkvalve.gateway.channel_file import load_channels
 from checkvalve.gateway.doctor import Finding, ok, problem, unknown, warning
 from checkvalve.gateway.log_keeper import log_place
@@ -71,11 +72,15 @@ def log(store: Store, settings: Settings) -> Iterator[Finding]:
     keys = place.public_keys()
     if not place.has_key and settings.audit_sealer != "apart":
         yield warning("audit log", "the log is not signed: there is no key", "checkvalve audit key create")
-    report = verify(store, keys=keys, outside=list(place.outside()) if keys else (), now=system_clock())
+    kept, policy = list(place.outside()) if keys else (), place.policy() if keys else None
+    report = verify(store, keys=keys, outside=kept, policy=policy, now=system_clock())
     if not report.ok:
         first = report.findings[0]
         text = f"the log or a table is not what was recorded: {first.text}"
         yield problem("audit log", text, "look at all of it: checkvalve audit verify")
+    elif report.witnessed is not None and not report.witnessed.is_met:
+        lacking = "; ".join(report.witnessed.lacks)
+        yield unknown("audit log", f"witnesses are missing for the newest checkpoint: {lacking}", DO)
     elif keys and report.is_judged:
         yield ok("audit log", f"{report.events} events verify, and agree with {', '.join(report.compared)}")
     elif keys:

@@ -21,7 +21,9 @@ from checkvalve.gateway import (
     http_glass,
     http_interrupts,
     http_mandates,
+    http_receipts,
     http_reveal,
+    http_revoke,
     http_rules,
     http_seeds,
     http_standing,
@@ -91,6 +93,7 @@ def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastA
     )
     app.state.server = RunServer(gateway, pipeline, log, worker)
     app.state.tokens = tokens
+    gateway.queue.owners.of_task = log.behind
     app.state.teams = TeamsAnswers([] if notifier is None else notifier.channels.teams, gateway.queue)
     app.include_router(router)
     app.include_router(http_mandates.router)
@@ -104,7 +107,9 @@ def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastA
     app.include_router(http_rules.router)
     app.include_router(http_standing.router)
     app.include_router(http_undos.router)
+    app.include_router(http_receipts.router)
     app.include_router(http_reveal.router)
+    app.include_router(http_revoke.router)
     app.include_router(http_teams.router)
     add_handlers(app)
     app.add_middleware(Bounds)

@@ -33,6 +33,7 @@ def log_place(settings: Settings) -> LogPlace:
         signed=settings.audit_signed,
         anchors=parse_anchors(settings.audit_anchors),
         heartbeat=settings.audit_heartbeat_seconds,
+        policy_file=settings.audit_policy,
     )
 
 

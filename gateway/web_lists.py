@@ -25,6 +25,7 @@ from checkvalve.approvals.subjects import calls_among
 from checkvalve.approvals.verify import VerifyReport, format_head, verify
 from checkvalve.gateway.web_desk import HOME, Looking, Sent, Stop, Visit, back
 from checkvalve.gateway.web_text import Shown, line, shown
+from checkvalve.gateway.web_titles import titles_of
 
 Given = Annotated[str, Path(pattern=r"^[0-9a-f-]{6,36}$")]
 MAX_SUBJECT: Final = 60
@@ -151,8 +152,9 @@ def check(request: Request, sent: Sent) -> Response:  # noqa: ARG001  # the form
     try:
         desk = sent.visit.desk
         keys = desk.log.public_keys()
-        kept = desk.log.outside() if keys else ()
-        return _audit(sent.visit, verify(desk.queue.store, keys=keys, outside=kept, now=system_clock()))
+        kept, policy = (desk.log.outside(), desk.log.policy()) if keys else ((), None)
+        report = verify(desk.queue.store, keys=keys, outside=kept, policy=policy, now=system_clock())
+        return _audit(sent.visit, report)
     finally:
         _VERIFYING.release()
 
@@ -176,6 +178,7 @@ def _audit(visit: Visit, report: VerifyReport | None) -> Response:
     return visit.page(
         "audit.html",
         rows=rows,
+        titles=titles_of(visit.desk.queue, calls),
         report=report,
         findings=findings,
         head=format_head(report.head) if report else "",

@@ -1,4 +1,7 @@
-"""The witness over HTTP: ``POST /add-checkpoint`` of C2SP, and ``GET /checkpoints`` for people who look after logs."""
+"""The witness over HTTP: ``POST /add-checkpoint`` of C2SP, and ``GET /checkpoints`` for people who look after logs.
+
+``GET /checkpoints/NAME`` is one of them as it was cosigned: a file for ``checkvalve audit verify --anchor``.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,11 @@ def create_witness_app(witness: Witness) -> FastAPI:
     @app.get("/checkpoints")
     def checkpoints() -> JSONResponse:
         return JSONResponse(witness.newest())
+
+    @app.get("/checkpoints/{origin:path}")
+    def checkpoint(origin: str) -> Response:
+        found = witness.newest().get(origin)
+        return _response(Answer(404, "this log is not known here\n") if found is None else Answer(200, found))
 
     return app
 
