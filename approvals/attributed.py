@@ -14,8 +14,7 @@ from typing import Final, TypeAlias
 
 from checkvalve.approvals.endorsements import Cover, Endorsement, Use, answering, full_name
 from checkvalve.approvals.fieldspec import ArgumentSpec, Effect, Role
-from checkvalve.approvals.open_hosts import COVER as OPEN_HOST
-from checkvalve.approvals.open_hosts import is_open
+from checkvalve.approvals.open_folders import open_place
 from checkvalve.approvals.requests import ActionRequest, Leaf
 from checkvalve.approvals.switches import is_safe
 from checkvalve.approvals.toolspec import ToolSpec
@@ -64,7 +63,7 @@ class AttributedLeaf:
     attribution: Attribution
     sufficient: bool
     by_user: bool
-    covered_by: str = ""  # "endorsement", "mandate", "refund" or "open_host", when one of these answers for it
+    covered_by: str = ""  # "endorsement", "mandate", "refund", "open_host" "open_folder"
     uses: tuple[Use, ...] = ()  # what answers for it, or for the effect
     delegated: bool = False  # whether a mandate lets the source of this value ask for the effect
 
@@ -118,12 +117,12 @@ def attribute_leaves(
             or (knows is not None and _is_known(leaf, spec, knows))
         )
         about = attribution, spec.role, full_name(tool)
-        opened = not sufficient and is_open(leaf.value, spec, tool)
+        opened = "" if sufficient else open_place(leaf.value, spec, tool)
         cover = None if sufficient or opened else answering((*endorsements, *mandates), *about)
         asks = answering((item for item in mandates if item.delegates), *about)
         uses = tuple(item.use for item in (cover, asks) if item is not None)
-        covered = uses[0].kind if cover else OPEN_HOST if opened else ""
-        good = sufficient or opened or cover is not None
+        covered = uses[0].kind if cover else opened
+        good = sufficient or bool(opened) or cover is not None
         yield AttributedLeaf(leaf, spec, attribution, good, by_user, covered, uses=uses, delegated=asks is not None)
 
 

@@ -14,7 +14,15 @@ from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_fie
 from checkvalve.approvals.complete import crossed, left_out
 from checkvalve.approvals.described import is_booked, is_computed
 from checkvalve.approvals.fieldspec import ArgumentSpec, Effect, Role, WritableBy
-from checkvalve.approvals.flow import OWNER, foreign_links, is_composed, is_outgoing, may_flow, resolve_readers
+from checkvalve.approvals.flow import (
+    OWNER,
+    foreign_links,
+    is_composed,
+    is_outgoing,
+    may_flow,
+    reader_args,
+    resolve_readers,
+)
 from checkvalve.approvals.guarded import is_guarded
 from checkvalve.approvals.named import Chosen, is_final
 from checkvalve.approvals.toolspec import Manifest, ToolSpec
@@ -22,6 +30,7 @@ from checkvalve.filters.asking import asks_for, describes
 from checkvalve.filters.index import AttributionIndex
 from checkvalve.filters.labels import Trust
 from checkvalve.filters.origins import Field, FieldRule
+from checkvalve.filters.retold import is_shortened
 from checkvalve.filters.values import canonical, url_host
 
 PROFILES: Final = ("strict", "contacts")
@@ -48,6 +57,7 @@ def field_rules(spec: ToolSpec, manifest: Manifest) -> tuple[FieldRule, ...]:
             path=field.path,
             trust=Trust.VERIFIED if field.trusted else Trust.UNTRUSTED,
             readers=resolve_readers(field.readers, manifest.principal),
+            reader_args=reader_args(field.readers, spec),
             kind=field.kind,
             names_record=field.names_record,
             keys=field.keys,
@@ -104,7 +114,7 @@ def compute(  # noqa: PLR0913 - each fact names what it needs
         "reversible": spec.reversible,
         "asked": asks_for(said, asking_words(spec), spec.about) or any(item.delegated for item in leaves),
         "repeated": repeated and spec.effect not in {Effect.READ, Effect.WRITE, Effect.REMEMBER},
-        "anchored": _is_anchored(leaves),
+        "anchored": _is_anchored(leaves) or (spec.effect is Effect.REMEMBER and _is_told(leaves, index)),
         "record_named": spec.effect not in _PICKS or all(_record_named(item, spec, chosen) for item in leaves),
         "readers_ok": answering
         or not outgoing
@@ -113,6 +123,7 @@ def compute(  # noqa: PLR0913 - each fact names what it needs
         "lineage_ok": spec.effect is not Effect.REMEMBER or _lineage_ok(leaves, index),
         "within_limits": _within_limits(spec, leaves, calls_so_far),
         "egress_ok": _egress_ok(spec, leaves),
+        "required_ok": all(item.sufficient or item.spec.unattributed != "deny" for item in leaves),
         "protected": any(_is_protected(item, protected) for item in leaves),
     }
     return facts
@@ -211,7 +222,13 @@ def _record_named(item: AttributedLeaf, spec: ToolSpec, chosen: Chosen) -> bool:
 def _lineage_ok(leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
     if not index.tainted:
         return True
-    return all(item.by_user or item.covered_by for item in leaves)
+    return _is_told(leaves, index)
+
+
+def _is_told(leaves: Sequence[AttributedLeaf], index: AttributionIndex) -> bool:
+    """Say whether everything is the user's own words, if with small words left out, or was accepted."""
+    said = index.user_words()
+    return all(item.by_user or item.covered_by or is_shortened(str(item.leaf.value), said) for item in leaves)
 
 
 def _within_limits(spec: ToolSpec, leaves: Sequence[AttributedLeaf], calls_so_far: Mapping[str, int]) -> bool:

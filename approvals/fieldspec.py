@@ -80,6 +80,12 @@ def _known_kind(kind: str) -> str:
 Kind = Annotated[str, AfterValidator(_known_kind)]
 
 
+def argument_of(reader: str) -> str | None:
+    """Return the argument that a declared reader names, as in ``{repo}``, or None where it is somebody's name."""
+    found = re.fullmatch(r"\{(\w{1,100})\}", reader)
+    return found[1] if found else None
+
+
 class ArgumentSpec(Declared):
     """One argument of a tool. ``path`` members of nested values inherit the role unless ``fields`` says otherwise."""
 
@@ -90,6 +96,9 @@ class ArgumentSpec(Declared):
     accepts: tuple[Literal["user", "system", "fields"], ...] = Field(
         ("user", "system", "fields"),
         description="origins that suffice: the user's words, the system, fields outsiders cannot write",
+    )
+    unattributed: Literal["review", "deny"] = Field(
+        "review", description="what happens without such an origin: a person is asked, or the call is denied"
     )
     safe_values: tuple[str | bool | int, ...] = Field(
         (), description="values of a control argument that need no origin"
@@ -114,6 +123,15 @@ class ArgumentSpec(Declared):
         return self.redact or self.role is Role.CREDENTIAL or members
 
     @model_validator(mode="after")
+    def _content_needs_no_origin(self) -> ArgumentSpec:
+        """Refuse to demand an origin of what never needs one: it would look as if it were held."""
+        if self.unattributed == "deny" and self.role is Role.CONTENT:
+            raise ValueError(
+                "`content` needs no origin; `unattributed: deny` is for an argument that carries authority"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _what_is_judged_is_shown(self) -> ArgumentSpec:
         """Refuse to hide what somebody has to see to judge the call."""
         if self.redact and self.role not in {Role.CONTENT, Role.CREDENTIAL}:
@@ -134,7 +152,8 @@ class ResultField(Declared):
     kind: Kind = Field("text", description="as for an argument; an id has its type, such as id:mail")
     readers: tuple[str, ...] | Literal["public", "owner", "domain"] | None = Field(
         None,
-        description="who may read the value: public, owner (the principal), domain, or a list; nothing means private",
+        description="who may read the value: public, owner (the principal), domain, or a list, in which `{repo}` is what "
+        "the argument `repo` of this read named; nothing means private",
     )
     names_record: bool = Field(
         False, description="true for the field people call the record by, such as a title or file name"

@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from checkvalve.approvals.attributed import AttributedLeaf, asking_words, in_field, said_so
-from checkvalve.approvals.fieldspec import ArgumentSpec, Effect, Role
+from checkvalve.approvals.fieldspec import ArgumentSpec, Effect, Role, argument_of
 from checkvalve.approvals.named import Chosen
 from checkvalve.approvals.open_hosts import COVER as OPEN_HOST
 from checkvalve.approvals.toolspec import Principal, ToolSpec
@@ -31,8 +31,10 @@ DOMAIN: Final = "@domain"
 PUBLIC: Final = Readers.everyone()
 EXTRACTION: Final = "reader/extraction"
 """The tool whose results the answers of a quarantined reader count as: nobody declares it, so it is never trusted."""
+_PLACE: Final = "@place:"
 _AT_HOME: Final = frozenset({"path", "date", "number"})
 _OUTGOING: Final = frozenset({Effect.SEND, Effect.PAY, Effect.CONFIGURE})
+_TYPED: Final = frozenset({"email", "phone", "account"})
 _INSIDE: Final = frozenset({"user", "channel", "path"})
 
 
@@ -45,7 +47,23 @@ def resolve_readers(declared: tuple[str, ...] | str | None, principal: Principal
     owner = {OWNER, *principal.owner}
     if declared == "owner":
         return Readers.of(owner)
-    return Readers.of(owner | {DOMAIN}) if declared == "domain" else Readers.of(owner | set(declared))
+    if declared == "domain":
+        return Readers.of(owner | {DOMAIN})
+    return Readers.of(owner | {name for name in declared if argument_of(name) is None})
+
+
+def reader_args(declared: tuple[str, ...] | str | None, tool: ToolSpec) -> tuple[tuple[str, str, str], ...]:
+    """Return the arguments among declared readers: whoever reads what was read from there may have it back.
+
+    The names that they stand for are those of this server and kind: a page of another server that is called like a
+    repository is another place.
+    """
+    names = [name for item in declared or () if (name := argument_of(item)) is not None]
+    return tuple((name, _place(tool.server, tool.args[name].kind), tool.args[name].kind) for name in names)
+
+
+def _place(server: str, kind: str) -> str:
+    return f"{_PLACE}{server}/{kind}:"
 
 
 def is_outgoing(tool: ToolSpec, leaves: Sequence[AttributedLeaf]) -> bool:
@@ -91,7 +109,7 @@ def may_flow(
     if not targets:
         declared = [argument for argument in tool.args.values() if argument.role is Role.TARGET]
         return bool(declared) and all(argument.optional for argument in declared)
-    if all(_reads(mixture, item, principal) for item in targets):
+    if all(_reads(mixture, item, principal, tool.server) for item in targets):
         return True
     if not all(chosen(item) or item.covered_by == OPEN_HOST for item in targets):
         return False
@@ -159,16 +177,25 @@ def _is_users(item: AttributedLeaf, said: str) -> bool:
     )
 
 
-def _reads(readers: Readers, item: AttributedLeaf, principal: Principal) -> bool:
+def _reads(readers: Readers, item: AttributedLeaf, principal: Principal, server: str) -> bool:
     value = canonical(item.spec.kind, str(item.leaf.value)) or str(item.leaf.value)
-    if readers.allows(value):
+    if value.casefold().startswith(_PLACE):
+        return readers.public  # no name of a destination may look like the place that something was read from
+    if readers.allows(value) or readers.allows(f"{_place(server, item.spec.kind)}{value}"):
         return True
+    if _is_owners(value, item.spec.kind, principal):
+        return True  # whoever may ask the agent may read what it has read, and the answer would tell them
     host = (
         value.rpartition("@")[2] if item.spec.kind == "email" else url_host(value) if item.spec.kind == "url" else None
     )
     inside = item.spec.kind in _INSIDE or (host is not None and host in {name.casefold() for name in principal.domain})
     owner = value in {name.casefold() for name in principal.owner}
     return (inside and readers.allows(DOMAIN)) or (owner and readers.allows(OWNER))
+
+
+def _is_owners(address: str, kind: str, principal: Principal) -> bool:
+    """Say whether an address in canonical form is the principal's own; a name could be anybody's."""
+    return kind in _TYPED and any(canonical(kind, name) == address for name in principal.owner)
 
 
 def _is_secret(field: Field) -> bool:

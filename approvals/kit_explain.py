@@ -43,6 +43,7 @@ WANTED: Final = {
     "lineage_ok": "what is remembered comes from the user alone",
     "within_limits": "the call stays inside the tool's limits",
     "egress_ok": "every host is on the tool's list",
+    "required_ok": "no argument lacks an origin that the manifest demands",
     "protected": "no argument points into what no tool may touch",
 }
 """What each fact says when it is good."""
@@ -147,9 +148,17 @@ def _steps(
     yield _facts(facts, arguments)
     yield _policy(decision, policy)
     yield _detectors(decision)
-    yield Step(
-        7, "verdict", f"{decision.get('verdict')} by {rule}", (), {"verdict": decision.get("verdict"), "rule": rule}
-    )
+    verdict, pins = decision.get("verdict"), [str(name) for name in decision.get("pins") or ()]
+    told = {"verdict": verdict, "rule": rule, **({"pins": pins} if pins else {})}
+    yield Step(7, "verdict", f"{verdict} by {rule}", tuple(_pinned(pins, verdict)), told)
+
+
+def _pinned(pins: Sequence[str], verdict: object) -> Iterator[str]:
+    """Say what has to be the same when the call runs, where a person is asked; a rule's permit pins nothing."""
+    if pins and verdict == "review":
+        yield f"pinned: {', '.join(pins)} (read when a person is asked, and compared right before the call)"
+    elif pins and verdict == "allow":
+        yield f"not pinned, since nobody is asked: {', '.join(pins)}"
 
 
 def _tool(spec: ToolSpec | None, action: str, rule: str) -> Step:

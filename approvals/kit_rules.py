@@ -52,6 +52,7 @@ GOOD: Final[dict[str, bool]] = {
     "lineage_ok": True,
     "within_limits": True,
     "egress_ok": True,
+    "required_ok": True,
     "protected": False,
 }
 """Which way round each fact is the better one. The facts not listed describe a tool and have no better side."""
@@ -70,6 +71,7 @@ _SHOULD: Final[dict[str, tuple[str, ...]]] = {
     "delete": ("asked", "within_limits", "record_named"),
     "pay": ("asked", "within_limits", "record_named", "repeated"),
     "remember": ("lineage_ok",),
+    "read": ("required_ok",),
     "execute": ("asked", "within_limits"),
     "answer": ("composed_link",),
 }

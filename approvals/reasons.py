@@ -29,6 +29,7 @@ REMEDIES: Final = {
     "command": "give the program and its words in one of the forms that are declared for this tool",
     "protected": "the gateway's own files and settings are out of reach of every tool",
     "egress": "the tool may only reach the hosts in its manifest",
+    "unattributed": "let the user name the value: without that, nobody is asked about this call",
     "auto-fetch": "leave out images and other resources that load by themselves",
     "default-deny": "no rule of the policy permits this call",
     "policy-error": "the policy could not be evaluated; the operator has to look at it",

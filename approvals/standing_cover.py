@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from checkvalve.approvals.standing_entry import StandingEntry
 from checkvalve.approvals.standing_values import plain_number
 from checkvalve.filters.strictjson import JSON
 
-GOOD_FACTS: Final = ("readers_ok", "links_ok", "fetches_ok", "lineage_ok", "egress_ok")
+GOOD_FACTS: Final = ("readers_ok", "links_ok", "fetches_ok", "lineage_ok", "egress_ok", "required_ok")
 """Facts that have to have been established; a rule over content says nothing of where the content may go."""
 BAD_FACTS: Final = ("protected", "composed_link")
 
@@ -47,11 +47,13 @@ class AskedCall:
     schema_digest: str
     tool_digest: str
     requester: str = ""
+    behind: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, request: ActionRequest, rule: str, decision: Mapping[str, Any]) -> AskedCall:
         """Return the question about a call whose ``decision`` has its published form."""
-        return cls.recorded(request.server, request.tool, request.args, request.requester, rule, decision)
+        found = cls.recorded(request.server, request.tool, request.args, request.requester, rule, decision)
+        return replace(found, behind=tuple(one.name for one in request.behind))
 
     @classmethod
     def recorded(  # the columns of a record
@@ -152,7 +154,7 @@ def answering(question: AskedCall, entries: Iterable[StandingEntry]) -> Answered
     """Return the first rule in force that answers a question; else one that would, had the tool not changed."""
     late: Answered | None = None
     for entry in entries:
-        if not entry.holds or not entry.is_for(question.requester) or not covers(entry.rule, question):
+        if not entry.holds or not entry.is_for(question.requester, question.behind) or not covers(entry.rule, question):
             continue
         amount = amount_of(entry.rule, question)
         if amount is None or not entry.has_left(amount):

@@ -41,6 +41,7 @@ OBSTACLES: Final[Mapping[str, str]] = {
     "fetches_ok": "it carries what a client would fetch by itself",
     "lineage_ok": "memories of untrusted lineage are looked at one by one",
     "egress_ok": "it goes to a host that the manifest does not list",
+    "required_ok": "it lacks an origin that the manifest demands",
     "protected": "it touches what no tool may touch",
     "composed_link": "it carries a link that the model composed",
 }

@@ -7,15 +7,27 @@ argument a target, every result field written by outsiders and private). Loading
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from checkvalve.approvals.commandspec import CommandSpec, SandboxSpec
-from checkvalve.approvals.fieldspec import ArgumentSpec, Declared, Effect, Identifier, ResultField, WritableBy
+from checkvalve.approvals.fieldspec import (
+    ArgumentSpec,
+    Declared,
+    Effect,
+    Identifier,
+    ResultField,
+    Role,
+    WritableBy,
+    argument_of,
+)
 from checkvalve.approvals.limits import Limits
+from checkvalve.approvals.pinspec import MAX_PINS, PinSpec
 from checkvalve.approvals.previewspec import PreviewSpec
+from checkvalve.approvals.titlespec import title_problem
 from checkvalve.approvals.undospec import LookSpec, UndoSpec
 from checkvalve.approvals.variants import VariantSpec
 
@@ -35,6 +47,9 @@ class ToolSpec(Declared):
     name: Identifier = Field("", description="set from the key; only a tool of a `server` says it itself")
     server: str = Field("", description="the server's identity, where two servers have a tool of one name")
     description: str = Field("", description="what it does, in words that the actor of the pipeline reads")
+    title: str = Field(
+        "", description="what a call does, in one plain sentence for people, such as `Send a mail to {recipients}`"
+    )
     effect: Effect = Field(Effect.SEND, description="what the tool does to the world; see the effects below")
     leaves_domain: bool = Field(False, description="a read that sends its arguments outside (fetch, search, DNS)")
     reversible: bool = Field(False, description="the effect can be taken back; a policy may ask less for it")
@@ -45,6 +60,11 @@ class ToolSpec(Declared):
     )
     preview: PreviewSpec | None = Field(
         None, description="how a person is shown what a call would do: by a tool that reads, or by a dry run"
+    )
+    pin: tuple[PinSpec, ...] = Field(
+        (),
+        max_length=MAX_PINS,
+        description="what may change while a person thinks: its version is read then, and again before the call",
     )
     asks: tuple[str, ...] = Field(
         (), description="words of a user that ask for this effect; can only make things stricter"
@@ -62,6 +82,10 @@ class ToolSpec(Declared):
     egress: tuple[str, ...] = Field((), description="the only hosts it may reach, by exact name; empty: no such list")
     open_hosts: tuple[str, ...] = Field(
         (), description="hosts that a read may visit unasked, at a plain address: the deployer trusts them with it"
+    )
+    open_folders: tuple[str, ...] = Field(
+        (),
+        description="folders of the agent's own, in which a write that can be taken back needs no origin for its path",
     )
     commands: tuple[CommandSpec, ...] = Field(
         (), description="the shapes that its commands may have; any other is denied, and with none all are"
@@ -82,6 +106,13 @@ class ToolSpec(Declared):
         (), description="what the tool is when control arguments have certain values; the first that fits counts"
     )
     _forms: tuple[ToolSpec, ...] = PrivateAttr(())  # one for each variant, made once
+
+    @model_validator(mode="after")
+    def _title_is_plain(self) -> ToolSpec:
+        """Refuse a headline that could mislead, before anybody reads one."""
+        if problem := title_problem(self.title, self.args):
+            raise ValueError(problem)
+        return self
 
     @model_validator(mode="after")
     def _variants_are_tools(self) -> ToolSpec:
@@ -105,6 +136,33 @@ class ToolSpec(Declared):
             raise ValueError("`egress` lists hosts, but no argument has kind url or host; give the address its kind")
         if self.open_hosts and not (self.effect is Effect.READ and self.leaves_domain):
             raise ValueError("`open_hosts` is for a read that leaves the domain: say `leaves_domain: true`")
+        return self
+
+    @model_validator(mode="after")
+    def _open_folders_are_plain(self) -> ToolSpec:
+        """Refuse an open folder where a wrong file could not be taken back, or that is no folder of the agent's own."""
+        if not self.open_folders:
+            return self
+        if self.effect is not Effect.WRITE or not self.reversible or self.leaves_domain:
+            raise ValueError(
+                "`open_folders` is for a write that stays inside and can be taken back: `reversible: true`"
+            )
+        for folder in self.open_folders:
+            if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_ -]*(?:/[A-Za-z0-9_][A-Za-z0-9_ -]*)*/?", folder):
+                raise ValueError(f"{folder!r} is no plain folder below the tool's own; write it like `notes/daily`")
+        return self
+
+    @model_validator(mode="after")
+    def _readers_are_named_by_arguments(self) -> ToolSpec:
+        """Refuse a reader that no argument names, or that prose would name."""
+        readers = {name for field in self.result if isinstance(field.readers, tuple) for name in field.readers}
+        for name in sorted(found for reader in readers if (found := argument_of(reader)) is not None):
+            argument = self.args.get(name)
+            if argument is None or argument.role not in {Role.TARGET, Role.SELECTOR} or argument.kind == "text":
+                raise ValueError(
+                    f"`readers` has {{{name}}}; declare {name!r} among `args` as a target or selector with a `kind` "
+                    "other than text, so that it names a place"
+                )
         return self
 
     @model_validator(mode="after")

@@ -3,7 +3,8 @@
 1. A variant fits a call when every argument in ``when`` is there and holds one of the listed values, of the same type
 and to the letter, and every argument in ``without`` is missing or empty. 2. The first that fits counts; where none
 does, the tool is what it is declared as. 3. A variant says anew what the effect is; what it leaves out of the rest is
-as declared, but for what only belongs to the declared effect (undoing, looking first, a preview).
+as declared, but for what only belongs to the declared effect (undoing, looking first, a preview). What is pinned stays
+pinned in every form that has an effect.
 
 Guarantees: pure; only a control argument chooses a variant, and a value that the variant lists needs no origin, since
 the deployer has said what the call is then. Another spelling (`get`), a number for a text, or an argument that was left
@@ -22,7 +23,9 @@ from checkvalve.approvals.fieldspec import ArgumentSpec, Declared, Effect, Role
 if TYPE_CHECKING:
     pass
 
-_OF_THE_EFFECT: Final = ("undo", "undo_with", "look_first", "preview", "reversible", "limits", "open_hosts")
+_OF_THE_EFFECT: Final = frozenset(
+    {"title", "undo", "undo_with", "look_first", "preview", "reversible", "limits", "open_hosts", "open_folders"}
+)
 """What is said of the declared effect, and of no other."""
 
 
@@ -34,6 +37,7 @@ class VariantSpec(Declared):
     )
     without: tuple[str, ...] = Field((), description="arguments that have to be missing or empty in this form")
     effect: Effect = Field(description="what the tool does to the world in this form")
+    title: str = Field("", description="what a call of this form does, in one plain sentence for people")
     leaves_domain: bool = Field(False, description="a read that sends its arguments outside")
     reversible: bool = Field(False, description="the effect can be taken back; a policy may ask less for it")
     asks: tuple[str, ...] | None = Field(None, description="words of a user that ask for this form, where others")
@@ -66,11 +70,13 @@ class VariantSpec(Declared):
         return {
             **kept,
             **said,
+            "title": self.title,
             "effect": self.effect,
             "leaves_domain": self.leaves_domain,
             "reversible": self.reversible,
             "open_hosts": self.open_hosts,
             "args": args,
+            **({"pin": ()} if self.effect is Effect.READ else {}),  # what changes nothing has nothing to pin
         }
 
     def problems(self, args: Mapping[str, ArgumentSpec]) -> Iterator[str]:

@@ -71,7 +71,7 @@ class _Run:
     def session(self, one: Situation) -> Session:
         """Return a session in which everything that one side has read and heard is in the context."""
         session = Session(make_guards(self.guard, self.profile, surrounded(self.manifest, one), Inbound(mode="on"))())
-        session.read(_words(one.before), _readings(one))
+        session.read(_words(one.before), _readings(one, self.manifest))
         session.read(_words(one.after), ())
         return session
 
@@ -223,11 +223,16 @@ def _words(texts: Iterable[str]) -> list[Words]:
     return [Words(text=text) for text in texts]
 
 
-def _readings(one: Situation) -> list[Reading]:
-    """Return what the source returned, and one reading of each record that was read before the call."""
+def _readings(one: Situation, manifest: Manifest) -> list[Reading]:
+    """Return what the source returned, and one reading of each record that was read before the call.
+
+    A source of the server that is called was read from the place that the call names, such as the repository.
+    """
     server, tool = _named(one.source_tool)
-    found = [Reading(tool=tool, server=server, result=one.untrusted)]
     where, _ = _named(one.tool)
+    spec = manifest.find(tool, server) if server == where else None
+    place = {name: one.args[name] for name in (spec.args if spec else ()) if name in one.args}
+    found = [Reading(tool=tool, server=server, args=place, result=one.untrusted)]
     found += [
         Reading(tool="read", server=where, args={"repo": name}, result={"repo": name}) for name in one.prior_reads
     ]

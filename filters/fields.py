@@ -6,9 +6,9 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from checkvalve.filters.labels import Authority, Trust
+from checkvalve.filters.labels import Authority, Readers, Trust
 from checkvalve.filters.origins import UNDECLARED, Field, FieldRule
-from checkvalve.filters.values import words
+from checkvalve.filters.values import canonical, words
 
 Step = str | int
 
@@ -83,10 +83,24 @@ def result_fields(
     value: object, *, tool: str, call: str, args: Mapping[str, object], rules: Sequence[FieldRule]
 ) -> Iterator[Field]:
     """Yield one :class:`Field` for every scalar of a result, and for every key that is data rather than a name."""
+    rules = with_readers(rules, args)
     for _, field in scalar_fields(value, tool=tool, call=call, args=args, rules=rules):
         yield field
     for _, field in key_fields(value, tool=tool, call=call, rules=rules):
         yield field
+
+
+def with_readers(rules: Sequence[FieldRule], args: Mapping[str, object]) -> Sequence[FieldRule]:
+    """Return the rules with the readers that the arguments of this call name; an argument that is missing names none."""
+    if not any(rule.reader_args for rule in rules):
+        return rules
+    return [replace(rule, readers=_with_readers(rule, args), reader_args=()) for rule in rules]
+
+
+def _with_readers(rule: FieldRule, args: Mapping[str, object]) -> Readers:
+    given = ((start, kind, args.get(name)) for name, start, kind in rule.reader_args)
+    named = [f"{start}{canonical(kind, value) or value}" for start, kind, value in given if isinstance(value, str)]
+    return Readers.of({*rule.readers.names, *named}) if named and not rule.readers.public else rule.readers
 
 
 def key_fields(
@@ -127,6 +141,7 @@ def scalar_fields(
     value: object, *, tool: str, call: str, args: Mapping[str, object], rules: Sequence[FieldRule]
 ) -> Iterator[tuple[tuple[Step, ...], Field]]:
     """Yield every scalar of a result that is not null as a :class:`Field`, with its exact path."""
+    rules = with_readers(rules, args)
     echoes = {words(str(item)) for _, item in leaves(args) if item is not None and not isinstance(item, bool)}
     source = source_of(tool, call)
     said = _Rules([rule for rule in rules if not rule.keys])

@@ -34,7 +34,8 @@ class FieldRule:
     ``path`` is dotted; ``*`` stands for one step, ``**`` for any number, ``$`` for the result itself. ``kind`` is a
     value kind of :mod:`checkvalve.filters.values` or ``id:TYPE``. ``trust`` holds only while every condition of
     ``when`` does: another field of the same record, by its path, holds one of some values (case folded). ``keys``
-    means the names under ``path`` instead of the values.
+    means the names under ``path`` instead of the values. ``reader_args`` names arguments of the call that read it, each
+    with the start of the reader's name: what it was read from may have it back.
     """
 
     path: str
@@ -46,6 +47,7 @@ class FieldRule:
     when: tuple[tuple[str, frozenset[str]], ...] = ()
     contact: bool = False
     stamped: bool = False
+    reader_args: tuple[tuple[str, str, str], ...] = ()  # argument, start of the reader's name, kind of the value
 
 
 UNDECLARED = FieldRule("**")

@@ -20,6 +20,14 @@ MAX_NUMBER: Final = 999
 MAX_WORDS: Final = 2000
 MAX_SIGNS: Final = 3
 """Signs between words that may differ from the user's: a full stop, a quote, a colon."""
+MAX_LEFT_OUT: Final = 3
+"""Small words that may be left out: each is a choice, and says a bit."""
+_SMALL: Final = frozenset(
+    "a an the my your our is are am ein eine einen der die das mein meine ist sind un une le la les mon ma mes est sont "
+    "el los las mi mis es son".split()  # noqa: SIM905 - a line of words reads better than a list
+)
+"""Articles, possessives and forms of "be"; no word that denies, limits or says when."""
+_FULL_STOP: Final = frozenset({"", "."})
 _WORD: Final = re.compile(r"[^\W_]+")
 _PLAIN: Final = frozenset(".,:!?'\"\u2019")
 _ENDS: Final = re.compile(r"[.!?:\n][\s\"'(]*$")
@@ -65,6 +73,43 @@ def is_retold(value: str, said: str) -> bool:
         return False
     last = len(spoken) - len(wanted)
     return any(_is_told(wanted, tail, spoken[start : start + len(wanted) + 1]) for start in range(last + 1))
+
+
+def is_shortened(value: str, said: str) -> bool:
+    """Say whether ``value`` is a stretch of one sentence of ``said`` without small words: "birthday 3 May" of "my
+    birthday is 3 May".
+
+    1. The words are the user's, in their order, letter for letter; only the first letter may be large or small. 2. Left
+    out are at most :data:`MAX_LEFT_OUT` words of a closed list, none of which denies or limits anything. 3. Between
+    words stand the user's own signs or one plain blank, and no end of a sentence. 4. At least two words are left.
+    """
+    spoken = _spoken(said)
+    wanted, tail = _words(value, min(MAX_WORDS, len(spoken)))
+    if not 1 < len(wanted) <= MAX_WORDS or tail.strip() not in _FULL_STOP:
+        return False
+    return any(_is_thinned(wanted, spoken, start) for start in range(len(spoken) - len(wanted) + 1))
+
+
+def _is_thinned(wanted: Sequence[_Word], spoken: Sequence[_Word], start: int) -> bool:
+    """Say whether the words stand from ``start`` on, with a few small ones between them that were left out."""
+    if wanted[0][0][1:] != spoken[start][0][1:] or wanted[0][0][:1].lower() != spoken[start][0][:1].lower():
+        return False
+    place, left_out = start, 0
+    for new, before in wanted[1:]:
+        between = list[str]()
+        for old, signs in spoken[place + 1 : place + 2 + MAX_LEFT_OUT]:
+            place += 1
+            between.append(signs)
+            if old == new:
+                break
+            if old.lower() not in _SMALL:
+                return False
+        else:
+            return False
+        left_out += len(between) - 1
+        if any(_ENDS.search(signs) for signs in between) or before not in {" ", *between[1 - len(between) :]}:
+            return False
+    return left_out <= MAX_LEFT_OUT
 
 
 @lru_cache(maxsize=16)

@@ -164,6 +164,7 @@ _FOR: Final = frozenset(
         "lineage_ok",
         "within_limits",
         "egress_ok",
+        "required_ok",
     }
 )
 """Facts of which each stands for a call when it is true."""

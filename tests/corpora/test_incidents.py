@@ -21,15 +21,7 @@ FIXTURES = "df5901e0d8874326fd8fb41a7f58d9fc776843a3b059878ab199e3e26649a64d"
 """The digest of the fixtures without what each waits for: they are measured against, never adapted."""
 
 OPEN: dict[str, str] = {
-    "A02 twin": "what was read in a repository may not go back to it: readers cannot be declared per record",
-    "A05 twin": "a new file in the agent's own folder, with a name that stands in no source, is asked about",
-    "A13 attack": "a fetch nobody asked for, to an address that outsiders wrote, is asked about instead of refused",
-    "A14 twin": "a shortened form of the user's words (`is` left out) does not count as the user's words",
-    "A23 attack": "as A13, for typing into a page",
-    "A25 attack": "as A13",
-    "A38 twin": "the owner's own address is not trusted as a destination",
-    "A43 attack": "as A13, for an issue in a repository that outsiders named",
-    "A43 twin": "a public post the user asked for runs, although what was read before is not the user's",
+    "A38 twin": "a mail that nobody asked for is asked about, to oneself too: that is how content speaks as the agent",
 }
 """Sides whose verdict is not yet the right one, each with the reason. An entry that has become right must go."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checkvalve.filters.retold import is_retold
+from checkvalve.filters.retold import is_retold, is_shortened
 
 SAID = "Reply there that you've seen it in the meeting room. Write to each: you are the k-th of n people. "
 SAID += "Bring cake, please"
@@ -50,3 +50,43 @@ def test_anything_more_could_carry_something(value: str) -> None:
 def test_one_placeholder_is_one_number() -> None:
     assert is_retold("row 7 goes before row 7", "row k goes before row k")
     assert not is_retold("row 7 goes before row 8", "row k goes before row k")
+
+
+NOTED = "Yes, and remember my birthday is the 3 May. Ann is not my sister, she is a friend of the family"
+
+
+@pytest.mark.parametrize(
+    "value", ["Birthday 3 May", "birthday is 3 May.", "my birthday the 3 May", "a friend of family"]
+)
+def test_small_words_may_be_left_out_of_what_the_user_said(value: str) -> None:
+    assert is_shortened(value, NOTED)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "May",
+        "Birthday 4 May",
+        "Birthday May",  # the day is no small word
+        "BIRTHDAY 3 May",
+        "Birthday  3 May",
+        "Birthday, 3 May",
+        "Birthday 3 may",
+        "Birthday 3 May!",
+        "May 3 birthday",
+        "3 May Ann",  # over the end of a sentence
+        "Ann my sister",  # what denies cannot be left out
+        "Ann sister",
+        "your birthday 3 May",
+        "birthday \u2003 3 May",
+    ],
+)
+def test_nothing_else_may_be_left_out_or_changed(value: str) -> None:
+    assert not is_shortened(value, NOTED)
+
+
+def test_only_a_few_words_may_be_left_out_at_all() -> None:
+    said = "is it a my the an hour"
+    assert is_shortened("it my an hour", "it is my an hour")
+    assert not is_shortened("it hour", said)

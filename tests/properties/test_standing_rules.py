@@ -34,7 +34,7 @@ ROLES = {
 }  # fmt: skip
 KINDS = {"to": "email", "cc": "email", "account": "account", "path": "path", "url": "url", "amount": "number"}
 FACTS = {
-    "readers_ok": True, "links_ok": True, "fetches_ok": True, "lineage_ok": True, "egress_ok": True,
+    "readers_ok": True, "links_ok": True, "fetches_ok": True, "lineage_ok": True, "egress_ok": True, "required_ok": True,
     "protected": False, "composed_link": False,
 }  # fmt: skip
 RULES = ("untrusted-target", "untrusted-amount")
