@@ -15,15 +15,17 @@ from typing import Final, TypeAlias
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import attempts, moves, uses
+from checkvalve.approvals import attempts, endorsing, moves, pin_record, rights, uses
 from checkvalve.approvals.attempts import Attempt
 from checkvalve.approvals.clock import micros
 from checkvalve.approvals.errors import ConflictError, OutcomeUnknownError, StoreCorruptError, StoreError
 from checkvalve.approvals.handed import GLASS
 from checkvalve.approvals.outcome import NOT_STARTED, Ending, Outcome
 from checkvalve.approvals.ownership import Owner, is_dead
+from checkvalve.approvals.pins import Found
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.review_tables import votes as vote_rows
 from checkvalve.approvals.subjectrows import Held, read
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import attempts as attempt_rows
@@ -67,8 +69,11 @@ class Claims:
         self._lease = micros(lease)
         self._step = step
 
-    def take(self, proposal_id: str, revalidate: Revalidate | None) -> Claim | Outcome:
-        """Do steps 1 to 4: return a claim, or how the proposal stands when there is none to be had."""
+    def take(self, proposal_id: str, revalidate: Revalidate | None, pinned: Found | None = None) -> Claim | Outcome:
+        """Do steps 1 to 4: return a claim, or how the proposal stands when there is none to be had.
+
+        ``pinned`` is what was just read of the versions that the question was asked about.
+        """
         standing = self.look(proposal_id)  # 1.
         proposal = standing.proposal
         again = proposal.state is State.UNKNOWN and proposal.idempotency is Idempotency.READ
@@ -78,7 +83,7 @@ class Claims:
         if revalidate is not None and proposal.mode != moves.OBSERVE and _is_stricter(revalidate(), proposal):  # 2.
             return self._void(proposal, "revalidation")
         self._step("revalidated")
-        return self._claim(proposal)  # 3. and 4.
+        return self._claim(proposal, pinned)  # 3. and 4.
 
     def _void(self, proposal: Proposal, code: str) -> Outcome:
         """Take the permit back; a retry of a read has none left, and simply stays unknown."""
@@ -89,16 +94,16 @@ class Claims:
         except ConflictError:
             return self.look(proposal.id)
 
-    def _claim(self, proposal: Proposal) -> Claim | Outcome:
+    def _claim(self, proposal: Proposal, pinned: Found | None) -> Claim | Outcome:
         owner, same = str(Owner.me(secrets.token_hex(8))), False
         _RUNNING.add(owner)
         try:
             with self._queue.store.write() as connection:  # what is compared with the log is what is claimed
                 proposal.args()
-                held = read(connection, proposal.id)
+                held = read(connection, proposal.id).keeping(connection, vote_rows.c.proposal_id)
                 require_recorded(connection, proposal.id, held)
                 same = True
-                attempt = self._attempt(connection, proposal, held, owner)
+                attempt = self._attempt(connection, proposal, held, owner, pinned)
         except BaseException as error:
             _RUNNING.discard(owner)
             if isinstance(error, ConflictError | sa.exc.IntegrityError):
@@ -111,7 +116,9 @@ class Claims:
             return attempt
         return Claim(proposal, attempt)
 
-    def _attempt(self, connection: sa.Connection, proposal: Proposal, held: Held, owner: str) -> Attempt | Outcome:
+    def _attempt(
+        self, connection: sa.Connection, proposal: Proposal, held: Held, owner: str, pinned: Found | None
+    ) -> Attempt | Outcome:
         """Do step 4."""
         now = self._queue.clock()  # while it waited for other writers, the time to run it may have run out
         if proposal.mode != moves.OBSERVE:
@@ -122,16 +129,28 @@ class Claims:
             relies = not held.is_empty(use_rows.c.proposal_id)
             if relies and not uses.still_given(connection, proposal, at=now):
                 return self._withdrawn(connection, proposal, now)
+            if gone := rights.lost(connection, proposal, held, at=now):
+                if proposal.state is State.APPROVED:  # what that yes accepted would let the same call run unasked
+                    endorsing.end_given_with(connection, proposal, by="gateway", at=now)
+                return self._withdrawn(connection, proposal, now, rights.GONE, {"gone": gone})
+            if other := pin_record.difference(connection, proposal, pinned):
+                return self._withdrawn(connection, proposal, now, other.code, {"pin": other.to_json()})
         until = now + self._lease
         return attempts.claim(connection, proposal, owner=owner, at=now, lease_until=until, step=self._step)
 
     @staticmethod
-    def _withdrawn(connection: sa.Connection, proposal: Proposal, now: int, code: str = "withdrawn") -> Outcome:
-        """Void a permit whose mandate, endorsement or setting has ended since; a retry of a read has none left."""
+    def _withdrawn(
+        connection: sa.Connection,
+        proposal: Proposal,
+        now: int,
+        code: str = "withdrawn",
+        details: dict[str, JSON] | None = None,
+    ) -> Outcome:
+        """Void a permit of which something that it rests on has ended since; a retry of a read has none left."""
         if proposal.state is not State.APPROVED:
             return Outcome(proposal)
-        void = moves.move(connection, proposal, State.INVALIDATED, at=now, by="gateway", code=code)
-        return Outcome(void)
+        to = State.INVALIDATED
+        return Outcome(moves.move(connection, proposal, to, at=now, by="gateway", code=code, details=details))
 
     def record(self, claim: Claim, ending: Ending, kept: Kept | None = None) -> Proposal:
         """Do step 6; ``kept`` is what undoes the effect, written in the same transaction.
@@ -232,9 +251,9 @@ class Handover:
         self._given_up = False
         self._taken: Claim | None = None
 
-    def take(self, proposal_id: str, revalidate: Revalidate | None) -> Claim | Outcome:
+    def take(self, proposal_id: str, revalidate: Revalidate | None, pinned: Found | None = None) -> Claim | Outcome:
         """Take the claim; when the task was cancelled meanwhile, give it straight back."""
-        claim = self._claims.take(proposal_id, revalidate)
+        claim = self._claims.take(proposal_id, revalidate, pinned)
         with self._lock:
             self._taken = claim if isinstance(claim, Claim) else None
             abandoned = self._given_up

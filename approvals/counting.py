@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 import sqlalchemy as sa
 
 from checkvalve.approvals import plans, reach, votes
+from checkvalve.approvals.delegations import standing_in
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.roles import People, Role, Roster, account_of, accounts
-from checkvalve.approvals.votes import Tally, Vote
+from checkvalve.approvals.votes import Tally, Vote, Voter
 from checkvalve.filters.strictjson import JSON
 
 
@@ -37,25 +38,28 @@ class Standing:
 
 
 def still_counting(
-    people: People, cast: Sequence[Vote], plan: Plan, proposal: Proposal, *, single_user: bool
+    people: People, cast: Sequence[Vote], plan: Plan, proposal: Proposal, *, single_user: bool, at: int
 ) -> list[Vote]:
-    """Return the votes on an open question with what still counts of them.
+    """Return the votes on a question with what counts of them at a moment: while it is open, and before its effect.
 
-    A yes of an account that was disabled, or whose role was taken, since then is none; a no stays. Accounts that were
-    found to be one person's have one voice, and who turned out to have asked for the call has no yes, unless this is a
-    single-user setting.
+    A yes of an account that was disabled, or whose role was taken, since then is none; nor is one for somebody in whose
+    place nobody stands any more, or who has spoken since. A no stays. Accounts that were found to be one person's have
+    one voice, and who turned out to have asked for the call has no yes, unless this is a single-user setting.
 
     Raises:
-        StoreCorruptError: the roles of one of them were written by hand.
+        StoreCorruptError: the roles of one of them, or a hand-over to them, were written by hand.
     """
     found: dict[str, Vote] = {}
     roster = people if isinstance(people, Roster) else Roster(people)
+    spoke = {account_of(roster, vote.reviewer).person for vote in cast if not vote.via}
     question, own = plan.question(proposal), frozenset[str]()
     if not single_user:
-        own = reach.requesters(proposal.requester, accounts(roster, everyone=True))
+        own = reach.requesters(proposal.asked_by, accounts(roster, everyone=True))
     for vote in cast:
         account = account_of(roster, vote.reviewer)
         if vote.yes and not own.isdisjoint({account.person, vote.via}):
+            continue
+        if vote.yes and vote.via and (vote.via in spoke or not _stands_in(roster, vote, at)):
             continue
         if vote.yes:
             roles = _roles_of_person(roster, vote.via, question) if vote.via else account.roles_for(question)
@@ -64,7 +68,29 @@ def still_counting(
             kept = replace(vote, person=account.person)
         if (kept.roles or not kept.yes) and (account.person not in found or not kept.yes):
             found[account.person] = kept
+            spoke.add(vote.via)
     return list(found.values())
+
+
+def used_voices(roster: Roster, cast: Sequence[Vote], voter: Voter, at: int) -> list[Vote]:
+    """Return the votes that a further one is compared with.
+
+    Left out is a yes that somebody else said for the voter, or for whom the voter stands in, and who does not stand
+    in any more: it counts for nothing, and so the voice may be used.
+    """
+    voices, own = {voter.account.person, voter.via} - {""}, voter.account.person
+    return [
+        vote
+        for vote in cast
+        if not (vote.yes and vote.via in voices and vote.person != own) or _stands_in(roster, vote, at)
+    ]
+
+
+def _stands_in(roster: Roster, vote: Vote, at: int) -> bool:
+    """Say whether who said this for somebody still stands in for that person."""
+    taker = account_of(roster, vote.reviewer).person
+    givers = (account_of(roster, handed.giver) for handed in standing_in(roster.connection, taker, at))
+    return any(giver.person == vote.via for giver in givers)
 
 
 def _roles_of_person(roster: Roster, person: str, question: Question) -> frozenset[Role]:
@@ -73,14 +99,14 @@ def _roles_of_person(roster: Roster, person: str, question: Question) -> frozens
     return frozenset(role for one in mine for role in one.roles_for(question))
 
 
-def standing(connection: sa.Connection, proposal: Proposal, *, single_user: bool) -> Standing:
-    """Return how a question stands."""
+def standing(connection: sa.Connection, proposal: Proposal, *, single_user: bool, at: int) -> Standing:
+    """Return how a question stands at a moment."""
     plan, cast = plans.read(connection, proposal.id), votes.read(connection, proposal.id)
     pending, roster = proposal.state is State.PENDING, Roster(connection)
-    counting = still_counting(roster, cast, plan, proposal, single_user=single_user) if pending else cast
+    counting = still_counting(roster, cast, plan, proposal, single_user=single_user, at=at) if pending else cast
     tally = votes.tally(plan, counting)
     reachable = not pending or reach.can_be_approved(roster, proposal, plan, single_user=single_user)
     return Standing(plan, cast, tally, reachable)
 
 
-__all__ = ["Standing", "standing", "still_counting"]
+__all__ = ["Standing", "standing", "still_counting", "used_voices"]

@@ -213,6 +213,13 @@ def end(connection: sa.Connection, item: Endorsed, *, by: str, at: int) -> None:
     audit.append(connection, at=at, kind=kind, subject=item.proposal_id, body=body)
 
 
+def end_given_with(connection: sa.Connection, proposal: Proposal, *, by: str, at: int) -> None:
+    """End what was accepted together with a call and holds: whoever takes that yes back means all of it."""
+    for item in _entries(connection, thread=proposal.thread):
+        if item.proposal_id == proposal.id and item.holds(at):
+            end(connection, item, by=by, at=at)
+
+
 def not_ended(connection: sa.Connection) -> list[Endorsed]:
     """Return what was accepted, in any thread, and has no end yet."""
     return [item for item in _entries(connection) if item.ended_at is None]

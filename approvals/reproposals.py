@@ -1,8 +1,8 @@
 """A call that a person refused is not asked about again, unless the user has said something since.
 
-1. The same call (thread and digest) was rejected by a person, and no later one was decided otherwise. 2. The
-user has said nothing since then: a model asks again by itself, a person who wants it says so. 3. Then the new one is
-denied, with the id of the first.
+1. The same call (thread and digest) was rejected by a person, or its approval was taken back, and no later one was
+decided otherwise. 2. The user has said nothing since then: a model asks again by itself, a person who wants it says so.
+3. Then the new one is denied, with the id of the first.
 
 A response is no refusal: whoever answered a call with words may well want it asked again. Neither is an expired
 question, which nobody looked at.
@@ -24,6 +24,7 @@ RESPONDED: Final = "responded"
 """The code of a call that a person answered instead of letting it run."""
 REFUSED_BEFORE: Final = "refused-before"
 """The rule of a call that a person has refused already."""
+_REFUSED: Final = frozenset({State.REJECTED.value, State.REVOKED.value})
 _WORDS: Final = frozenset({"words", "message"})
 """Kinds of the history that hold what somebody said to the agent."""
 
@@ -36,7 +37,7 @@ def refused_before(connection: sa.Connection, request: ActionRequest, verdict: V
     same = (row.thread == request.thread, row.digest == request.digest, row.mode == "enforce")
     query = sa.select(row.id, row.state, row.code, row.updated_at).where(*same, row.state != State.DENIED.value)
     latest = connection.execute(query.order_by(row.updated_at.desc(), row.id).limit(1)).one_or_none()
-    if latest is None or latest.state != State.REJECTED.value or latest.code == RESPONDED:
+    if latest is None or latest.state not in _REFUSED or latest.code == RESPONDED:
         return verdict
     if _has_spoken(connection, request.thread, latest.updated_at):
         return verdict

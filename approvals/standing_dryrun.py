@@ -202,7 +202,7 @@ def _ends(connection: sa.Connection, rows: list[Proposal]) -> Iterator[tuple[str
         yeses |= {str(name): str(by) for name, by in connection.execute(given)}
     for row in rows:
         changed = row.state is State.SUPERSEDED and row.code == _EDITED
-        if row.state is State.REJECTED or row.id in noes or changed:
+        if row.state in {State.REJECTED, State.REVOKED} or row.id in noes or changed:
             yield row.id, ("rejected", row.decided_by)
         elif row.verdict_name == "deny":
             yield row.id, ("denied", f"rule:{row.rule}")

@@ -90,6 +90,13 @@ class Held:
         known = self.rows.get(str(column)) if only == self.subject else None
         return stored(connection, column, only) if known is None else known
 
+    def keeping(self, connection: sa.Connection, column: sa.Column[Any]) -> Held:
+        """Return the same with the rows of one more table, read now unless it is known that there are none."""
+        if str(column) in self.rows:
+            return self
+        found = tuple(stored(connection, column, self.subject))
+        return Held(self.subject, {**self.rows, str(column): found})
+
     def one(self, column: sa.Column[Any]) -> Row | None:
         """Return the row of a table that was joined; None where there is none."""
         return next(iter(self.rows[str(column)]), None)

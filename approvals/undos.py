@@ -35,7 +35,7 @@ DONE: Final = frozenset({State.SUCCEEDED, State.CONFIRMED_DONE})
 _NOTHING_HAPPENED: Final = frozenset(
     {
         *(State.DENIED, State.REJECTED, State.EXPIRED, State.CANCELLED, State.SUPERSEDED, State.LAPSED),
-        *(State.INVALIDATED, State.FAILED, State.CONFIRMED_NOT_DONE),
+        *(State.INVALIDATED, State.REVOKED, State.FAILED, State.CONFIRMED_NOT_DONE),
     }
 )
 """States of an earlier undoing after which one may ask again: it has undone nothing, for sure."""

@@ -25,6 +25,7 @@ AGAIN: Final = frozenset({409, 422, 425})
 WORDS: Final = ("note", "text", "reason", "finding")
 """Fields that hold words of people: nobody has to write them twice."""
 _ID: Final = r"[0-9a-f-]{36}"
+_WITH_FORMS: Final = frozenset({State.PENDING, State.APPROVED, State.UNKNOWN})
 _Page: TypeAlias = Callable[[Visit, str], Response | None]
 
 
@@ -67,9 +68,9 @@ def page_again(visit: Visit, stop: Stop, typed: Kept) -> Response | None:
 
 
 def _card(visit: Visit, name: str) -> Response | None:
-    """Return the card, where it still has the forms of a question."""
+    """Return the card, where it still has forms."""
     proposal = visit.desk.queue.get(name)
-    return web_item.show_card(visit, proposal) if proposal.state in {State.PENDING, State.UNKNOWN} else None
+    return web_item.show_card(visit, proposal) if proposal.state in _WITH_FORMS else None
 
 
 _PAGES: Final[tuple[tuple[str, _Page], ...]] = (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from checkvalve.approvals.pins import CODES
 from checkvalve.approvals.records import State
 
 REMEDIES: Final = {
@@ -60,6 +61,8 @@ REMEDIES: Final = {
     "superseded": "the user has said something new; look at the user's new message first",
     "lapsed": "the approval was not used in time; propose the call again if it is still wanted",
     "invalidated": "what was approved would not be approved any more",
+    "revoked": "the approval was taken back before the call ran; unless the user asks, do not propose it again",
+    **{code: f"{text}; look at it anew before you propose the call again" for code, text in CODES.items()},
     "not_run": "this call was not made",
 }
 """Code to remedy, for everything the actor and the reader can meet. Denials bring their own from the policy's rules."""
@@ -77,6 +80,7 @@ BY_STATE: Final = {
     State.SUPERSEDED: "superseded",
     State.LAPSED: "lapsed",
     State.INVALIDATED: "invalidated",
+    State.REVOKED: "revoked",
 }
 """How a proposal ended, when there is no result to show."""
 
