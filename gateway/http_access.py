@@ -7,13 +7,14 @@ from typing import Annotated, Any, Final, TypeAlias, cast
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from checkvalve.approvals.causes import Cause
 from checkvalve.gateway.http_problems import Problem, problem_schema
 from checkvalve.gateway.http_runs import CONTEXT, RunServer
 from checkvalve.gateway.http_tokens import ApiTokens, Client
 
 _BEARER: Final = HTTPBearer(auto_error=False, description="a token of `checkvalve token add`")
 PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
-    code: problem_schema() for code in (400, 401, 403, 404, 409, 413, 415, 422, 503)
+    code: problem_schema(code) for code in (400, 401, 403, 404, 409, 413, 415, 422, 503)
 }
 
 
@@ -37,7 +38,8 @@ def _looker(found: Annotated[Client, Depends(_client)]) -> Client:
 
 def _scoped(client: Client, scope: str) -> Client:
     if scope not in client.scopes:
-        raise Problem(403, "not_allowed", f"this token lacks the scope {scope}", "use a token that has it")
+        text = f"this token lacks the scope {scope}"
+        raise Problem(403, "not_allowed", text, "use a token that has it", cause=Cause.SCOPE_MISSING)
     return client
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Final, TypeAlias
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from checkvalve.approvals.causes import Cause
 from checkvalve.approvals.errors import ApprovalError, CredentialError
 from checkvalve.approvals.people import folded
 from checkvalve.approvals.records import Proposal
@@ -42,7 +43,7 @@ class Caller:
             return False
         try:
             with reviewers.store.read() as connection:
-                reviewers.require(connection, self.reviewer)
+                reviewers.require_known(connection, self.reviewer)
         except ApprovalError:
             return False
         return True
@@ -60,7 +61,8 @@ class Caller:
             Problem: it is a client: those decide nothing.
         """
         if self.reviewer is None:
-            raise Problem(403, "not_a_reviewer", "a decision needs a reviewer's credential", "send a reviewer's token")
+            text = "a decision needs a reviewer's credential"
+            raise Problem(403, "not_a_reviewer", text, "send a reviewer's token", cause=Cause.NOT_A_REVIEWER)
         return self.reviewer
 
 
@@ -78,7 +80,8 @@ def _caller(
     tokens: ApiTokens = request.app.state.tokens
     client = tokens.authenticate(given.credentials)
     if "read" not in client.scopes:
-        raise Problem(403, "not_allowed", "this token lacks the scope read", "use a token that has it")
+        text = "this token lacks the scope read"
+        raise Problem(403, "not_allowed", text, "use a token that has it", cause=Cause.SCOPE_MISSING)
     return Caller(client=client, tokens=tokens)
 
 

@@ -13,27 +13,14 @@ from typing import Annotated, Any, Final, TypeAlias
 from fastapi import Header, Path
 
 from checkvalve.approvals.audit import read_events
-from checkvalve.approvals.errors import (
-    ApprovalError,
-    BudgetError,
-    ConflictError,
-    CredentialError,
-    DigestError,
-    EditRefusedError,
-    NotAdoptedError,
-    NotAllowedError,
-    NoteNeededError,
-    NotFoundError,
-    QueueError,
-    StepUpError,
-)
+from checkvalve.approvals.errors import ApprovalError, DigestError, NotFoundError
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.request_keys import remember
 from checkvalve.approvals.tablecheck import body_of
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.http_access import PROBLEMS
 from checkvalve.gateway.http_callers import Caller
-from checkvalve.gateway.http_problems import Problem, problem_schema
+from checkvalve.gateway.http_problems import Problem, problem_of, problem_schema
 from checkvalve.gateway.http_runs import RunServer
 
 Name: TypeAlias = Annotated[str, Path(pattern=r"^[0-9a-f-]{36}$", description="the id of the call")]
@@ -43,11 +30,10 @@ Key: TypeAlias = Annotated[
 ]
 DECIDING: Final[dict[int | str, dict[str, Any]]] = {
     **PROBLEMS,
-    **{code: problem_schema() for code in (410, 412, 428, 429)},
+    **{code: problem_schema(code) for code in (410, 412, 428, 429)},
 }
 _ETAG: Final = re.compile(r'"?(?:sha256:)?([0-9a-f]{64})"?')
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
-_STORE: Final = ("store_failed", "the store cannot be used now", "try again later")
 
 
 def own_call(server: RunServer, caller: Caller, name: str) -> Proposal:
@@ -82,7 +68,8 @@ def require_digest(row: Proposal, digest: str) -> None:
         DigestError: it is another one.
     """
     if row.digest != f"sha256:{digest}":
-        raise DigestError("this is not the digest of the stored call", remedy="look at the call again")
+        text = "this is not the digest of the stored call"
+        raise DigestError(text, remedy="look at the call again", present=row.present)
 
 
 def was_done(
@@ -110,31 +97,8 @@ def was_done(
 
 
 def refused(error: ApprovalError) -> Problem:
-    """Return the problem for an answer that was refused; the queue's own words hold no content."""
-    match error:
-        case NotFoundError():
-            return Problem(404, "no_such_approval", "there is no such call", "list them: GET /approvals")
-        case ConflictError() if " is expired " in error.message or " is lapsed " in error.message:
-            return Problem(410, "expired", error.message, error.remedy)
-        case QueueError() | CredentialError() | NotAdoptedError():
-            status, code = next((s, c) for kind, s, c in _CODES if isinstance(error, kind))
-            return Problem(status, code, error.message, error.remedy)
-        case _:
-            return Problem(503, *_STORE)
-
-
-_CODES: Final[tuple[tuple[type[ApprovalError], int, str], ...]] = (
-    (NotAllowedError, 403, "not_allowed"),
-    (StepUpError, 403, "step_up_required"),
-    (CredentialError, 403, "credential"),
-    (BudgetError, 429, "budget_used_up"),
-    (DigestError, 412, "other_digest"),
-    (NoteNeededError, 422, "note_needed"),
-    (EditRefusedError, 422, "edit_refused"),
-    (ConflictError, 409, "decided"),
-    (QueueError, 422, "refused"),
-    (NotAdoptedError, 409, "rules_not_adopted"),
-)
+    """Return the problem for an answer that was refused."""
+    return problem_of(error, ("no_such_approval", "there is no such call", "list them: GET /approvals"))
 
 
 __all__ = ["DECIDING", "Key", "Match", "Name", "digest_of", "own_call", "refused", "require_digest", "was_done"]

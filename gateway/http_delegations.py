@@ -13,11 +13,11 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from checkvalve.approvals.delegations import MAX_REASON, MIN_REASON, Delegations
-from checkvalve.approvals.errors import ApprovalError, ConflictError, CredentialError, NotAllowedError, NotFoundError
+from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.moments import micros_of
 from checkvalve.gateway.http_access import PROBLEMS, Server
 from checkvalve.gateway.http_callers import Calling
-from checkvalve.gateway.http_problems import Problem
+from checkvalve.gateway.http_problems import Problem, problem_of
 from checkvalve.gateway.http_runs import RunServer
 
 HandedId: TypeAlias = Annotated[str, Path(pattern=r"^[0-9a-f-]{36}$", description="the id of the hand-over")]
@@ -84,15 +84,7 @@ def _micros(when: datetime) -> int:
 
 
 def _refused(error: ApprovalError) -> Problem:
-    match error:
-        case NotFoundError():
-            return Problem(404, "no_such_delegation", error.message, "list them: GET /delegations")
-        case NotAllowedError() | CredentialError():
-            return Problem(403, "not_allowed", error.message, error.remedy)
-        case ConflictError():
-            return Problem(409, "conflict", error.message, "list them: GET /delegations")
-        case _:
-            return Problem(422, "not_taken", error.message, error.remedy)
+    return problem_of(error, ("no_such_delegation", "there is no such hand-over", "list them: GET /delegations"))
 
 
 __all__ = ["router"]

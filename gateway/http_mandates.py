@@ -12,6 +12,7 @@ from fastapi import APIRouter, Path, Response
 
 from checkvalve.approvals.errors import ConflictError, NotFoundError
 from checkvalve.gateway.http_access import PROBLEMS, Looker, Runner, Server, Thread
+from checkvalve.gateway.http_causes import STATUS
 from checkvalve.gateway.http_problems import Problem
 from checkvalve.gateway.http_runs import NewMandate
 
@@ -49,7 +50,7 @@ def revoke(thread: Thread, given: Given, server: Server, client: Runner) -> View
     except NotFoundError as error:
         raise _unknown("mandate") from error
     except ConflictError as error:
-        raise Problem(409, "mandate_ended", error.message, "see GET /runs/{thread}/mandates") from error
+        raise _ended(error, "mandate") from error
 
 
 @router.get("/runs/{thread}/endorsements", responses=PROBLEMS)
@@ -71,7 +72,12 @@ def take_back(thread: Thread, given: Given, server: Server, client: Runner) -> V
     except NotFoundError as error:
         raise _unknown("endorsement") from error
     except ConflictError as error:
-        raise Problem(409, "endorsement_ended", error.message, "see GET /runs/{thread}/endorsements") from error
+        raise _ended(error, "endorsement") from error
+
+
+def _ended(error: ConflictError, what: str) -> Problem:
+    remedy = f"see GET /runs/{{thread}}/{what}s"
+    return Problem(STATUS[error.cause], f"{what}_ended", error.message, remedy, cause=error.cause)
 
 
 def _unknown(what: str) -> Problem:

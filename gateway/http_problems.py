@@ -16,43 +16,93 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from checkvalve.approvals.errors import ApprovalError, QueueError
+from checkvalve.approvals.causes import MEANINGS, Cause, Present
+from checkvalve.approvals.errors import ApprovalError, NotFoundError
 from checkvalve.filters.errors import HostileInputError
-from checkvalve.filters.strictjson import parse_strict
+from checkvalve.filters.strictjson import JSON, parse_strict
 from checkvalve.gateway.errors import TokenError
+from checkvalve.gateway.http_causes import STATUS, code_of
 from checkvalve.gateway.logs import get_logger
 
 MAX_BODY: Final = 262_144
 """Bytes of a request: a task is a page of words; documents come in through tools."""
 MEDIA: Final = "application/problem+json"
+_AT_THE_DOOR: Final = {
+    401: Cause.NOT_AUTHENTICATED,
+    403: Cause.NOT_ALLOWED,
+    404: Cause.UNKNOWN,
+    409: Cause.CONFLICT,
+    413: Cause.TOO_LARGE,
+    415: Cause.NOT_JSON,
+    428: Cause.DIGEST_NEEDED,
+    429: Cause.TOO_OFTEN,
+    500: Cause.FAILED,
+    503: Cause.FAILED,
+}
+"""The cause of what is refused before the queue is asked; of every other status :attr:`Cause.UNUSABLE`."""
 
 
 class Problem(Exception):  # noqa: N818  # RFC 9457's word
-    """One coded answer that says no, and what to do."""
+    """One coded answer that says no, and what to do. ``cause`` is the exact reason, ``code`` a coarser word for it."""
 
-    def __init__(self, status: int, code: str, detail: str, remedy: str = "") -> None:
+    def __init__(  # each is a member of the answer
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        remedy: str = "",
+        *,
+        cause: Cause | None = None,
+        present: Present | None = None,
+    ) -> None:
         super().__init__(code)
         self.status, self.code, self.detail, self.remedy = status, code, detail, remedy
+        self.cause, self.present = cause or _AT_THE_DOOR.get(status, Cause.UNUSABLE), present or Present()
 
     def response(self) -> JSONResponse:
-        """Return it as a response."""
-        headers = {"WWW-Authenticate": "Bearer"} if self.status == HTTPStatus.UNAUTHORIZED else None
+        """Return it as a response; ``ETag`` is that of the call as it is now, where the problem is about one."""
+        headers = {"WWW-Authenticate": "Bearer"} if self.status == HTTPStatus.UNAUTHORIZED else {}
+        if self.present.digest:
+            headers["ETag"] = f'"{self.present.digest}"'
         return JSONResponse(self.body(), self.status, headers, media_type=MEDIA)
 
-    def body(self) -> dict[str, str | int]:
-        """Return the members of RFC 9457, with ``code`` and ``remedy`` as further ones."""
+    def body(self) -> dict[str, JSON]:
+        """Return the members of RFC 9457, with ``code``, ``cause``, ``remedy`` and how it stands as further ones."""
         return {
             "type": f"urn:checkvalve:problem:{self.code}",
             "title": HTTPStatus(self.status).phrase,
             "status": self.status,
             "code": self.code,
+            "cause": self.cause.value,
             "detail": self.detail,
             "remedy": self.remedy,
+            **self.present.to_json(),
         }
 
 
+def problem_of(error: ApprovalError, none: tuple[str, str, str]) -> Problem:
+    """Return the problem for what was refused; the queue's own words hold no content.
+
+    ``none`` is what to say where there is no such thing: code, detail and remedy.
+    """
+    if isinstance(error, NotFoundError):
+        return Problem(404, *none, cause=error.cause)
+    if code := code_of(error):
+        status = STATUS[error.cause]
+        return Problem(status, code, error.message, error.remedy, cause=error.cause, present=error.present)
+    return Problem(503, "store_failed", "the store cannot be used now", "try again later", cause=error.cause)
+
+
 def add_handlers(app: FastAPI) -> None:
-    """Let every error of ``app`` become a problem."""
+    """Let every error of ``app`` become a problem, and its description have what a problem is."""
+    plain = app.openapi
+
+    def described() -> dict[str, Any]:
+        found = plain()
+        found.setdefault("components", {}).setdefault("schemas", {})["Problem"] = _SHAPE
+        return found
+
+    app.openapi = described  # type: ignore[method-assign]  # as its documentation says
 
     @app.exception_handler(Problem)
     async def _problem(_: Request, error: Problem) -> JSONResponse:
@@ -75,10 +125,10 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(ApprovalError)
     async def _store(_: Request, error: ApprovalError) -> JSONResponse:
-        if isinstance(error, QueueError):
-            return Problem(409, "conflict", "the store refused this", "look at the run and try again").response()
-        get_logger().error("the store failed", error=type(error).__name__)
-        return Problem(503, "store_failed", "the store cannot be used now", "try again later").response()
+        found = problem_of(error, ("not_found", "there is no such thing", "look at what there is"))
+        if found.status == HTTPStatus.SERVICE_UNAVAILABLE:
+            get_logger().error("the store failed", error=type(error).__name__)
+        return found.response()
 
 
 def _declared(item: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -160,14 +210,32 @@ def replay(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def problem_schema() -> dict[str, object]:
-    """Return how a problem is described in the API's own description."""
-    text = {"type": "string"}
-    shape = {
-        "type": "object",
-        "properties": {"code": text, "detail": text, "remedy": text, "status": {"type": "integer"}},
-    }
-    return {"description": "A problem", "content": {MEDIA: {"schema": shape}}}
+def problem_schema(status: int = 0) -> dict[str, object]:
+    """Return how the problems of one status are described in the API's own description, with all their causes."""
+    causes = [cause.value for cause in Cause if STATUS[cause] == status]
+    said = f"A problem; causes: {', '.join(causes)}" if causes else "A problem"
+    return {"description": said, "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
 
 
-__all__ = ["MAX_BODY", "Bounds", "Problem", "add_handlers", "problem_schema"]
+_TEXT: Final = {"type": "string"}
+_SHAPE: Final[dict[str, object]] = {
+    "type": "object",
+    "required": ["type", "title", "status", "code", "cause", "detail", "remedy"],
+    "properties": {
+        **dict.fromkeys(("type", "title", "code", "detail", "remedy"), _TEXT),
+        "status": {"type": "integer"},
+        "cause": {
+            **_TEXT,
+            "enum": [cause.value for cause in Cause],
+            "description": "; ".join(f"{cause.value}: {MEANINGS[cause]}" for cause in Cause),
+        },
+        "state": {**_TEXT, "description": "of the call as it is now"},
+        "decided_by": {**_TEXT, "description": "who decided before"},
+        "decided_at": {**_TEXT, "format": "date-time"},
+        "version": {"type": "integer"},
+        "digest": {**_TEXT, "description": "what a decision names now; also in ETag"},
+    },
+}
+
+
+__all__ = ["MAX_BODY", "Bounds", "Problem", "add_handlers", "problem_of", "problem_schema"]

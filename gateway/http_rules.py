@@ -11,23 +11,14 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from checkvalve.approvals.errors import (
-    ApprovalError,
-    ConfigError,
-    ConflictError,
-    CredentialError,
-    DigestError,
-    NotAllowedError,
-    NotFoundError,
-    QueueError,
-)
+from checkvalve.approvals.errors import ApprovalError, ConfigError, DigestError
 from checkvalve.approvals.rule_changes import RuleChanges
 from checkvalve.approvals.rule_draft import MAX_NOTE, MAX_OVERLAP
 from checkvalve.approvals.rulesets import RuleText
 from checkvalve.gateway.errors import GatewayError
 from checkvalve.gateway.http_access import PROBLEMS, Server
 from checkvalve.gateway.http_callers import Calling
-from checkvalve.gateway.http_problems import Problem
+from checkvalve.gateway.http_problems import Problem, problem_of
 from checkvalve.gateway.http_runs import RunServer
 from checkvalve.gateway.rule_impact import Place
 from checkvalve.gateway.rule_proposals import Wanted, differing, draft_of, whole
@@ -169,24 +160,14 @@ def _rules(server: RunServer) -> RuleChanges:
 
 def _refused(error: ApprovalError | GatewayError) -> Problem:
     """Return the problem for what was refused; a file's own words stay out of it."""
-    match error:
-        case NotFoundError():
-            return Problem(404, "no_such_change", "there is no such change", "list them: GET /rule-changes")
-        case NotAllowedError():
-            return Problem(403, "not_allowed", error.message, error.remedy)
-        case CredentialError():
-            return Problem(403, "credential", error.message, error.remedy)
-        case DigestError():
-            return Problem(409, "digest", error.message, error.remedy)
-        case ConflictError():
-            return Problem(409, "refused", error.message, error.remedy)
-        case ConfigError():
-            line = f", line {error.line}" if error.line else ""
-            return Problem(422, "unusable", f"the rules cannot be used{line}", "check them: checkvalve rules propose")
-        case QueueError():
-            return Problem(422, "no_such_change", error.message, error.remedy)
-        case _:
-            return Problem(503, "store_failed", "the rules cannot be looked at now", "the operator has to look")
+    if isinstance(error, ConfigError):
+        text = f"the rules cannot be used{f', line {error.line}' if error.line else ''}"
+        return Problem(422, "unusable", text, "check them: checkvalve rules propose", cause=error.cause)
+    if isinstance(error, DigestError):  # no precondition of the request: it stands in the body
+        return Problem(409, "digest", error.message, error.remedy, cause=error.cause)
+    if isinstance(error, ApprovalError):
+        return problem_of(error, ("no_such_change", "there is no such change", "list them: GET /rule-changes"))
+    return Problem(503, "store_failed", "the rules cannot be looked at now", "the operator has to look")
 
 
 __all__ = ["Agreed", "NewRules", "Refusal", "router"]

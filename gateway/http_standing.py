@@ -11,21 +11,14 @@ from typing import Annotated, Any, Final, TypeAlias
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from checkvalve.approvals.errors import (
-    ApprovalError,
-    ConflictError,
-    CredentialError,
-    NotAllowedError,
-    NotFoundError,
-    StandingRuleError,
-)
+from checkvalve.approvals.errors import ApprovalError, StandingRuleError
 from checkvalve.approvals.standing import MAX_CALLS, MAX_PER_DAY
 from checkvalve.approvals.standing_draft import CALLS, DAYS, MAX_DAYS, Widening
 from checkvalve.approvals.standing_rules import StandingRules
 from checkvalve.gateway.http_access import PROBLEMS, Server
 from checkvalve.gateway.http_approvals import Name
 from checkvalve.gateway.http_callers import Calling
-from checkvalve.gateway.http_problems import Problem
+from checkvalve.gateway.http_problems import Problem, problem_of
 from checkvalve.gateway.http_runs import RunServer
 
 RuleId: TypeAlias = Annotated[str, Path(pattern=r"^[0-9a-f-]{36}$", description="the id of the standing rule")]
@@ -156,22 +149,12 @@ def _since(server: RunServer, days: int) -> int:
 
 
 def _refused(error: ApprovalError) -> Problem:
-    """Return the problem for what was refused; the rules' own words hold no content."""
-    match error:
-        case NotFoundError():
-            return Problem(
-                404, "no_such_rule", "there is no such standing rule or call", "list them: GET /standing-rules"
-            )
-        case NotAllowedError():
-            return Problem(403, "not_allowed", error.message, error.remedy)
-        case CredentialError():
-            return Problem(403, "credential", error.message, error.remedy)
-        case ConflictError():
-            return Problem(409, "refused", error.message, error.remedy)
-        case StandingRuleError():
-            return Problem(422, "no_such_standing_rule", "this rule cannot be made", error.remedy)
-        case _:
-            return Problem(503, "store_failed", "the store cannot be used now", "try again later")
+    """Return the problem for what was refused; why no rule can be made may name values of the call and is left out."""
+    if isinstance(error, StandingRuleError):
+        return Problem(422, "no_such_standing_rule", "this rule cannot be made", error.remedy, cause=error.cause)
+    return problem_of(
+        error, ("no_such_rule", "there is no such standing rule or call", "list them: GET /standing-rules")
+    )
 
 
 __all__ = ["Wider", "router"]

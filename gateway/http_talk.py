@@ -21,6 +21,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from checkvalve.approvals import remarks, responding, snoozes
 from checkvalve.approvals.calling import call_others
 from checkvalve.approvals.canonical import digest
+from checkvalve.approvals.causes import Cause
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.records import Proposal
@@ -129,7 +130,8 @@ def require_run(caller: Caller) -> None:
         Problem: it may not.
     """
     if caller.client is not None and "run" not in caller.client.scopes:
-        raise Problem(403, "not_allowed", "this token lacks the scope run", "use a token that has it")
+        text = "this token lacks the scope run"
+        raise Problem(403, "not_allowed", text, "use a token that has it", cause=Cause.SCOPE_MISSING)
 
 
 def _said(

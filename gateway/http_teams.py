@@ -31,7 +31,8 @@ class Reply(BaseModel):
 
 
 @router.post(
-    "/channels/teams/{name}", responses={code: problem_schema() for code in (400, 401, 403, 409, 413, 415, 422, 503)}
+    "/channels/teams/{name}",
+    responses={code: problem_schema(code) for code in (400, 401, 403, 409, 413, 415, 422, 503)},
 )
 async def said(
     name: Annotated[str, Path(max_length=40, description="the channel's name in the file of channels")],

@@ -22,6 +22,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import undos
+from checkvalve.approvals.causes import Cause, cause_of
 from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.errors import ConflictError, NotFoundError, QueueError
 from checkvalve.approvals.outcome import Outcome
@@ -87,7 +88,7 @@ class Undoing:
             raise QueueError("an undoing needs the name of the person who asks for it", remedy=f"give {NAME_RULE}")
         found = self.standing(name)  # 1.
         if found.why_not or found.call is None or found.row is None:
-            raise ConflictError(f"this call cannot be undone: {found.why_not}", remedy="nothing was changed")
+            raise _cannot(found.why_not, found.proposal)
         session = self._session(found.row, requester, found.row.asks + 1)
         name = f"undo-{secrets.token_hex(8)}"
         self._take_in(session, found.proposal, found.call)  # 3.
@@ -102,7 +103,7 @@ class Undoing:
 
         def link(connection: sa.Connection, undo: Proposal) -> None:
             if why := undos.refusal(connection, found.proposal, row, now=now):
-                raise ConflictError(f"this call cannot be undone: {why}", remedy="nothing was changed")
+                raise _cannot(why, found.proposal)
             undos.ask(connection, row, undo, by=requester, at=now)
 
         spec = self._services.manifest.find(call.tool, call.server)
@@ -215,7 +216,7 @@ class Undoing:
             session.result(made, value, key=f"undone/{kind}", declared=kind != "argument")
 
     def _session(self, row: Undo, requester: str, ask: int) -> GuardSession:
-        return GuardSession(self._services, thread_for(row.proposal_id, ask), requester)
+        return GuardSession(self._services, thread_for(row.proposal_id, ask), requester, by_hand=True)
 
     def _pinned(self, call: UndoCall) -> str | None:
         """Return the pinned digest: whoever asks has no live tool; who runs it compares the schema that it has."""
@@ -231,8 +232,15 @@ def _asked(decision: Decision) -> Decision:
     rules = decision.rules if isinstance(verdict, Allow) else (verdict.rule, *decision.rules)
     rules = (RULE, *dict.fromkeys(rules))
     return replace(
-        decision, verdict=Review(RULE, RULE, remedy_for(RULE)), rules=rules, endorsable=(), uses=(), mandate=None
-    )
+        decision, verdict=Review(RULE, RULE, remedy_for(RULE)), rules=rules, endorsable=(), uses=(), mandate=None, pins=()
+    )  # what it stands on is compared as its own declaration says: see step 6
+
+
+def _cannot(why: str, proposal: Proposal) -> ConflictError:
+    """Return the error for what cannot be undone; where its effect is not known to have happened, how it stands."""
+    cause = Cause.CONFLICT if proposal.state in undos.DONE else cause_of(proposal.state.value)
+    text = f"this call cannot be undone: {why}"
+    return ConflictError(text, remedy="nothing was changed", cause=cause, present=proposal.present)
 
 
 def _put(value: JSON, steps: list[str], item: JSON) -> JSON:

@@ -239,7 +239,7 @@ def people(api: Desk, name: str, *roles: Role) -> dict[str, str]:
 def test_one_hands_over_over_http(api: Desk) -> None:
     ben, client = people(api, "ben"), api.api.client
     body = {"taker": "ben", "reason": "on holiday", "expires_at": "2999-01-01T00:00:00Z"}
-    assert problem(client.post("/delegations", json=body, headers=api.boss)) == (422, "not_taken")
+    assert problem(client.post("/delegations", json=body, headers=api.boss)) == (422, "refused")
     assert client.post("/delegations", json=body, headers=api.api.ann).status_code == 403
     from datetime import UTC, datetime, timedelta
 

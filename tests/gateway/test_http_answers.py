@@ -58,7 +58,7 @@ def test_an_edit_answers_with_the_new_call_and_the_run_goes_on_with_it(desk: Tab
         {"path": "body", "kind": "changed", "before": row.args()["body"], "after": "changed by a person"}
     ]
     assert desk.get(f"/approvals/{row.id}").json()["edited_to"] == new["id"]
-    assert problem(desk.decide(row)) == (409, "decided")
+    assert problem(desk.decide(row)) == (410, "decided")
     made = desk.api.gateway.queue.get(new["id"])
     assert desk.decide(made, headers=desk.ben).json()["state"] == "approved"
     assert desk.api.wait("t1", "answered")["answer"]
@@ -123,12 +123,12 @@ def test_a_response_reaches_the_actor_by_reference_only(desk: Table) -> None:
     assert told["detail"]
     assert "chief" not in str(desk.log("t1"))
     again = desk.decide(row, "respond", message=text)
-    assert problem(again) == (409, "decided")
+    assert problem(again) == (410, "decided")
 
 
 def test_a_question_is_asked_by_a_reviewer_and_answered_by_the_requesters_program(desk: Table) -> None:
     row = desk.waiting()
-    assert problem(desk.say(row, "answer", "yes", desk.api.ann)) == (409, "decided")  # nobody has asked
+    assert problem(desk.say(row, "answer", "yes", desk.api.ann)) == (409, "conflict")  # nobody has asked
     assert problem(desk.say(row, "question", "why?", desk.api.ann)) == (403, "not_a_reviewer")
     key = {"Idempotency-Key": "q1"}
     for _ in range(2):
@@ -181,7 +181,7 @@ def test_a_question_is_put_off_for_one_reviewer_and_taken_back(desk: Table) -> N
     for broken in ("tomorrow", "2026-01-01T00:00:00", "99999-01-01T00:00:00Z", 1e300):
         assert problem(client.post(path, json={"until": broken}, headers=desk.boss)) == (422, "invalid_request")
     assert client.delete(path, headers=desk.boss).status_code == 204
-    assert problem(client.delete(path, headers=desk.boss)) == (409, "decided")
+    assert problem(client.delete(path, headers=desk.boss)) == (409, "conflict")
     assert desk.api.gateway.queue.get(row.id).state is State.PENDING
 
 
@@ -204,5 +204,5 @@ def test_others_are_called_to_a_question_by_a_reviewer_and_once(desk: Table) -> 
     path = f"/approvals/{row.id}/escalate"
     assert problem(desk.api.client.post(path, headers=desk.api.ann)) == (403, "not_a_reviewer")
     assert desk.api.client.post(path, headers=desk.ben).json() == {"id": row.id, "who": ["boss"]}
-    assert problem(desk.api.client.post(path, headers=desk.ben)) == (409, "decided")
+    assert problem(desk.api.client.post(path, headers=desk.ben)) == (409, "conflict")
     assert desk.get(f"/approvals/{row.id}").json()["state"] == "pending"

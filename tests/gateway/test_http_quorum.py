@@ -47,7 +47,7 @@ def test_a_quorum_grows_over_http_and_each_voice_counts_once(desk: Desk) -> None
     assert len(first.json()["missing"][0]) == 1
     again = desk.decide(row, message="looked", headers={"Idempotency-Key": "k1"})
     assert (again.status_code, again.headers["Idempotency-Replayed"]) == (200, "true")
-    assert problem(desk.decide(row)) == (409, "decided")
+    assert problem(desk.decide(row)) == (409, "conflict")
     last = desk.decide(row, headers=auditor).json()
     assert (last["state"], last["missing"]) == ("approved", [])
     assert [vote["reviewer"] for vote in last["votes"]] == ["boss", "aud"]

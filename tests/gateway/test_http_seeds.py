@@ -102,10 +102,10 @@ def test_marks_are_for_auditors_and_not_for_whoever_it_waits_for(bench: Bench) -
 
 def test_consent_is_taken_back_over_http_and_again_is_a_conflict(bench: Bench) -> None:
     post = bench.api.client.post
-    assert problem(post("/attention/agree", headers=bench.boss)) == (409, "decided")
+    assert problem(post("/attention/agree", headers=bench.boss)) == (409, "conflict")
     assert post("/attention/withdraw", headers=bench.boss).json()["agreed_at"] is None
     assert bench.id not in bench.ids()
-    assert problem(post("/attention/withdraw", headers=bench.boss)) == (409, "decided")
+    assert problem(post("/attention/withdraw", headers=bench.boss)) == (409, "conflict")
     assert problem(post("/attention/agree", headers=bench.api.ann)) == (403, "not_a_reviewer")
 
 

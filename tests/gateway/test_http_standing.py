@@ -60,7 +60,8 @@ def test_from_a_call_to_a_rule_and_back(api: Api) -> None:
     assert api.send("GET", where)[1]["calls_used"] == 1
     assert [item["id"] for item in api.send("GET", "/standing-rules")[1]] == [made["id"]]
     assert api.send("DELETE", where, "cleo")[1]["state"] == "revoked"
-    assert api.send("DELETE", where, "cleo")[0] == 409
+    status, ended = api.send("DELETE", where, "cleo")
+    assert (status, ended["cause"]) == (410, "ended")
     assert world.ask(to=PARTNER, body="y").state is State.PENDING
 
 
@@ -73,7 +74,7 @@ def test_what_people_refused_is_listed_first_and_is_not_saved(api: Api) -> None:
     run = api.send("POST", f"/approvals/{asked.id}/standing-rule/dry-run", body=body)[1]["dry_run"]
     assert (run["calls"][0]["id"], run["calls"][0]["end"], run["may_be_saved"]) == (bad.id, "rejected", False)
     status, said = api.send("POST", f"/approvals/{asked.id}/standing-rule", body=body)
-    assert (status, said["code"]) == (409, "refused")
+    assert (status, said["code"]) == (409, "conflict")
     assert api.send("GET", "/standing-rules")[1] == []
 
 

@@ -260,7 +260,7 @@ def test_a_run_is_started_with_mandates_and_they_are_taken_back(
     ended = client.delete(f"/runs/r/mandates/{granted.id}", headers=who["ann"])
     assert (ended.status_code, ended.json()["state"]) == (200, "revoked")
     again = client.delete(f"/runs/r/mandates/{granted.id}", headers=who["ann"])
-    assert (again.status_code, again.json()["code"]) == (409, "mandate_ended")
+    assert (again.status_code, again.json()["code"]) == (410, "mandate_ended")
     assert again.headers["content-type"] == "application/problem+json"
     missing = client.delete(f"/runs/r/mandates/{'0' * 8}", headers=who["ann"])
     assert (missing.status_code, missing.json()["code"]) == (404, "no_such_mandate")

@@ -166,9 +166,9 @@ def test_the_way_of_a_change_over_http(api: Api) -> None:
     assert api.send("GET", f"{where}/texts/manifest", "ben") == (200, text)
     status, done = api.send("POST", f"{where}/confirm", "ben", body={"digest": made["digest"]})
     assert (status, done["state"], done["decided_by"]) == (200, "in force", "ben")
-    assert api.send("POST", f"{where}/confirm", "cleo", body={"digest": made["digest"]})[0] == 409
+    assert api.send("POST", f"{where}/confirm", "cleo", body={"digest": made["digest"]})[0] == 410
     assert [item["part"] for item in api.send("GET", "/rules")[1]["files_that_differ"]] == ["manifest"]
-    assert api.send("POST", f"{where}/refuse", "ben", body={})[0] == 409
+    assert api.send("POST", f"{where}/refuse", "ben", body={})[0] == 410
     assert api.send("GET", f"/rule-changes/{'0' * 36}")[0] == 404
     assert len(api.send("GET", "/rule-changes")[1]) == 2
     assert api.send("POST", "/rule-changes", body={"texts": {"manifest": "tools: ["}})[1]["code"] == "unusable"
