@@ -152,8 +152,8 @@ class ResultField(Declared):
     kind: Kind = Field("text", description="as for an argument; an id has its type, such as id:mail")
     readers: tuple[str, ...] | Literal["public", "owner", "domain"] | None = Field(
         None,
-        description="who may read the value: public, owner (the principal), domain, or a list, in which `{repo}` is what "
-        "the argument `repo` of this read named; nothing means private",
+        description="who may read the value: public, owner (the principal), domain, or a list, in which `{repo}` is "
+        "what the argument `repo` of this read named; nothing means private",
     )
     names_record: bool = Field(
         False, description="true for the field people call the record by, such as a title or file name"

@@ -1,8 +1,8 @@
 """Folders of the agent's own: a write that can be taken back needs no origin for the path of a file in one.
 
-Guarantees: pure; only a destination of kind path counts, only in a folder that the manifest lists, and only a plain path:
-no step that is hidden or leads up, no root, and no sign that a file system or shell reads in another way. What a model
-chooses freely there is the name of a file that nobody but the agent's own people sees.
+Guarantees: pure; only a destination of kind path counts, only in a folder that the manifest lists, and only a plain
+path: no step that is hidden or leads up, no root, and no sign that a file system or shell reads in another way. What a
+model chooses freely there is the name of a file that nobody but the agent's own people sees.
 """
 
 from __future__ import annotations

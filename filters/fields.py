@@ -91,7 +91,7 @@ def result_fields(
 
 
 def with_readers(rules: Sequence[FieldRule], args: Mapping[str, object]) -> Sequence[FieldRule]:
-    """Return the rules with the readers that the arguments of this call name; an argument that is missing names none."""
+    """Return the rules with the readers that the arguments of this call name; a missing argument names none."""
     if not any(rule.reader_args for rule in rules):
         return rules
     return [replace(rule, readers=_with_readers(rule, args), reader_args=()) for rule in rules]

@@ -112,9 +112,9 @@ def is_retold(value: str, said: str) -> bool:
 
 
 def is_shortened(value: str, said: str) -> bool:
-    """Say whether ``value`` is a stretch of one sentence of ``said`` without small words: "birthday 3 May" of "my
-    birthday is 3 May".
+    """Say whether ``value`` is a stretch of one sentence of ``said``, but for small words that it leaves out.
 
+    "Birthday 3 May" is one of "my birthday is 3 May".
     1. The words are the user's, in their order, letter for letter; only the first letter may be large or small. 2. Left
     out are at most :data:`MAX_LEFT_OUT` words of a closed list, none of which denies or limits anything. 3. Between
     words stand the user's own signs or one plain blank, and no end of a sentence. 4. At least two words are left.

@@ -1,4 +1,4 @@
-"""Where the manifest demands an origin, a call without one is denied, and an attacker cannot even cause the question."""
+"""Where the manifest demands an origin, a call without one is denied, and an attacker causes no question."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ ROLES = {
 }  # fmt: skip
 KINDS = {"to": "email", "cc": "email", "account": "account", "path": "path", "url": "url", "amount": "number"}
 FACTS = {
-    "readers_ok": True, "links_ok": True, "fetches_ok": True, "lineage_ok": True, "egress_ok": True, "required_ok": True,
-    "protected": False, "composed_link": False,
+    "readers_ok": True, "links_ok": True, "fetches_ok": True, "lineage_ok": True, "egress_ok": True,
+    "required_ok": True, "protected": False, "composed_link": False,
 }  # fmt: skip
 RULES = ("untrusted-target", "untrusted-amount")
 LOOKALIKES = {"a": "\u0430", "e": "\u0435", "o": "\u043e", "p": "\uff50", "/": "\u2215", ".": "\u3002", "0": "\u0660"}
