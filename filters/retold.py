@@ -23,44 +23,14 @@ MAX_SIGNS: Final = 3
 MAX_LEFT_OUT: Final = 3
 """Small words that may be left out: each is a choice, and says a bit."""
 _SMALL: Final = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "my",
-        "your",
-        "our",
-        "is",
-        "are",
-        "am",
-        "ein",
-        "eine",
-        "einen",
-        "der",
-        "die",
-        "das",
-        "mein",
-        "meine",
-        "ist",
-        "sind",
-        "un",
-        "une",
-        "le",
-        "la",
-        "les",
-        "mon",
-        "ma",
-        "mes",
-        "est",
-        "sont",
-        "el",
-        "los",
-        "las",
-        "mi",
-        "mis",
-        "es",
-        "son",
-    ]
+    word
+    for language in (
+        "a an the my your our is are am",
+        "ein eine einen der die das mein meine ist sind",
+        "un une le la les mon ma mes est sont",
+        "el los las mi mis es son",
+    )
+    for word in language.split()
 )
 """Articles, possessives and forms of "be"; no word that denies, limits or says when."""
 _FULL_STOP: Final = frozenset({"", "."})
