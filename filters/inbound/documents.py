@@ -20,7 +20,7 @@ from xml.etree import ElementTree as ET
 from checkvalve.filters.inbound import pdf, pictures
 from checkvalve.filters.inbound.budget import Budget
 from checkvalve.filters.inbound.notes import Notes
-from checkvalve.filters.inbound.office_looks import Styles, relations
+from checkvalve.filters.inbound.office_looks import Styles, links_out, relations
 from checkvalve.filters.inbound.office_sheets import Workbook
 from checkvalve.filters.inbound.office_text import blocks, everything
 from checkvalve.filters.outcomes import Channel
@@ -48,8 +48,9 @@ _SEARCHED: Final = re.compile(  # parts of other forms: all that stands in them
     r"|ppt/(?:presentation|commentauthors|authors|tags/tag\d*)\.xml|word/(?:people|webextensions/[^/]+)\.xml"
     r"|(?:xl|ppt|word)/drawings/vmldrawing\d*\.vml"
 )
+_RELATIONS: Final = re.compile(r"(?:.*/)?_rels/[^/]*\.rels")
 _SAFE: Final = re.compile(  # parts that hold settings, shapes and names, and no text that a program shows
-    r"\[content_types\]\.xml|(?:.*/)?_rels/[^/]*\.rels|(?:word|ppt|xl)/(?:theme/theme(?:override)?\d*|settings|websettings|fonttable)\.xml"
+    r"\[content_types\]\.xml|(?:word|ppt|xl)/(?:theme/theme(?:override)?\d*|settings|websettings|fonttable)\.xml"
     r"|word/(?:styles|styleswitheffects|numbering|commentsextended|commentsids|commentsextensible)\.xml"
     r"|(?:word|xl|ppt)/(?:diagrams/(?:layout|colors|quickstyle)|charts/(?:style|colors))\d*\.xml"
     r"|ppt/(?:presprops|viewprops|tablestyles|revisioninfo)\.xml|xl/(?:calcchain\.xml|printersettings/[^/]+\.bin)"
@@ -107,6 +108,8 @@ class _Office:
                 yield from self._first(name, item)
             elif _READ.fullmatch(name):
                 yield from self._part(name, item)
+            elif _RELATIONS.fullmatch(name):
+                yield from self._links(item)
             elif not _SAFE.fullmatch(name):
                 yield from self._other(name, item)
 
@@ -121,6 +124,12 @@ class _Office:
             yield from everything(root, self.budget)
         else:
             self.related |= relations(root)
+
+    def _links(self, item: zipfile.ZipInfo) -> Iterator[tuple[str, Channel, str]]:
+        """Yield where a part leads outside of the file: what is clicked, and what loads by itself."""
+        root = self._root(item)
+        for target in links_out(root) if root is not None else ():
+            yield target, Channel.METADATA, "link"
 
     def _part(self, name: str, item: zipfile.ZipInfo) -> Iterator[tuple[str, Channel, str]]:
         root = self._root(item)

@@ -5,7 +5,7 @@ Guarantees: linear; a chain of styles that runs in a circle ends; white on a gro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from xml.etree import ElementTree as ET
@@ -142,3 +142,10 @@ def joined(looks: Iterable[Looks]) -> Looks:
 def relations(root: ET.Element) -> Mapping[str, str]:
     """Return the targets of a part's relations by their names."""
     return {item.get("Id", ""): item.get("Target", "") for item in root}
+
+
+def links_out(root: ET.Element) -> Iterator[str]:
+    """Yield the targets of a part's relations that are outside of the file."""
+    for item in root:
+        if item.get("TargetMode", "").lower() == "external" and (target := item.get("Target")):
+            yield target

