@@ -31,6 +31,10 @@ FIELDS: Final = frozenset(
 MAX_FIELD: Final = 300  # a log line is for reading; a model can make a tool name of any length
 
 
+_TALKATIVE: Final = ("pypdf",)
+"""Libraries that complain of a stranger's file in its own words; what is wrong with it is in the scan's notes."""
+
+
 class _StandardError:
     """The error stream as it is when something is said: a program may have put another one there since."""
 
@@ -53,6 +57,9 @@ class _State:
 
 def configure_logs(settings: Settings) -> None:
     """Send our logs to standard error in the format and level that the settings ask for."""
+    for name in _TALKATIVE:
+        if (library := logging.getLogger(name)).level == logging.NOTSET:  # else the host has said what it wants
+            library.setLevel(logging.CRITICAL)
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer()
         if settings.log_format == "json"

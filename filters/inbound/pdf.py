@@ -8,7 +8,6 @@ and each of its operators is paid from the item's budget; pictures, attached fil
 from __future__ import annotations
 
 import io
-import logging
 import re
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
@@ -55,9 +54,6 @@ def texts(data: bytes, notes: Notes) -> Iterator[tuple[str, Channel, str]]:
     except ImportError:
         notes.leave("no-pdf-reader")
         return
-    log = logging.getLogger("pypdf")
-    if log.level == logging.NOTSET:
-        log.setLevel(logging.CRITICAL)  # what is wrong with a stranger's file is in the notes, and no console's news
     found: Found = []
     try:
         with pypdf.apply_configuration(pypdf.get_configuration().with_overwrites(**_BOUNDS)):

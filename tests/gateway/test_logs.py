@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import sys
 
 import pytest
 
+from checkvalve.filters.inbound import scan_inbound
 from checkvalve.gateway.logs import configure_logs, get_logger
 from checkvalve.gateway.settings import Settings
 
@@ -68,3 +70,19 @@ def test_a_pipe_that_nobody_reads_stops_nothing(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "stderr", Broken())
     configure_logs(Settings(log_format="json"))
     get_logger().error("call.decided", tool="one")
+
+
+def test_a_parser_says_nothing_of_a_strangers_file_unless_the_host_wants_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = (
+        b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 9 0 R >>\nendobj\ntrailer << /Root 1 0 R >>\nstartxref\n9\n%%EOF"
+    )
+    library = logging.getLogger("pypdf")
+    monkeypatch.setattr(library, "level", logging.NOTSET)
+    configure_logs(Settings())
+    assert scan_inbound(broken).reason == "broken-document"
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(library, "level", logging.ERROR)
+    configure_logs(Settings())
+    assert library.level == logging.ERROR
