@@ -72,17 +72,21 @@ def test_a_pipe_that_nobody_reads_stops_nothing(monkeypatch: pytest.MonkeyPatch)
     get_logger().error("call.decided", tool="one")
 
 
-def test_a_parser_says_nothing_of_a_strangers_file_unless_the_host_wants_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broken = (
-        b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 9 0 R >>\nendobj\ntrailer << /Root 1 0 R >>\nstartxref\n9\n%%EOF"
-    )
+BROKEN = (
+    b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n"
+    b"2 0 obj\n<< /Type /Pages /Kids [] /Count 0 >>\nendobj\n"
+    b"xref\n0 1\n0000000000 65535 f \ntrailer << /Root 1 0 R /Size 3 >>\nstartxref\n12\n%%EOF"
+)
+
+
+def test_a_parser_says_nothing_of_a_strangers_file_unless_the_host_wants_it(caplog: pytest.LogCaptureFixture) -> None:
     library = logging.getLogger("pypdf")
-    monkeypatch.setattr(library, "level", logging.NOTSET)
-    configure_logs(Settings())
-    assert scan_inbound(broken).reason == "broken-document"
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(library, "level", logging.ERROR)
-    configure_logs(Settings())
-    assert library.level == logging.ERROR
+    before = library.level
+    try:
+        for wanted, talks in ((logging.NOTSET, False), (logging.WARNING, True)):
+            library.setLevel(wanted)
+            configure_logs(Settings())
+            scan_inbound(BROKEN)
+            assert bool(caplog.records) == talks, wanted
+    finally:
+        library.setLevel(before)
