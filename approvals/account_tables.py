@@ -39,6 +39,7 @@ identities = sa.Table(
     sa.Column("issuer", Words(), primary_key=True),
     sa.Column("subject", Words(), primary_key=True),
     sa.Column("name", Words(), sa.ForeignKey("reviewers.name"), nullable=False),
+    sa.Column("address", Words(), nullable=False),  # what the provider verified then: never opens the account
     sa.Column("linked_at", sa.BigInteger, nullable=False),
     sa.Column("removed_at", sa.BigInteger, nullable=True),
 )

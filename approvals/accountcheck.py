@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 import sqlalchemy as sa
@@ -87,6 +87,36 @@ def require_account(connection: sa.Connection, name: str) -> AccountSaid:
     return said
 
 
+def require_names(connection: sa.Connection, known_as: Mapping[str, Collection[str]]) -> None:
+    """Make sure that what accounts are called elsewhere is what their events say.
+
+    ``known_as`` has, for each account, the subjects and addresses that the table gives it.
+
+    Raises:
+        StoreCorruptError: a link was edited, planted or taken out beside the log.
+    """
+    told = {name: _said(connection, account_subject(name)) for name in known_as}
+    if all(_called(said) == frozenset(known_as[name]) for name, said in told.items()):
+        return
+    rows = connection.execute(sa.select(identities).where(identities.c.name.in_(told))).mappings().all()
+    missing = {key for said in told.values() for key in said.identities}
+    missing -= {(str(row["issuer"]), str(row["subject"])) for row in rows}
+    if missing:  # linked to somebody else since then, or gone
+        known = connection.execute(sa.select(identities.c.issuer, identities.c.subject)).all()
+        missing -= {tuple(row) for row in known}
+    if missing or not all(_same(identities, row, told[row["name"]]) for row in rows):
+        raise StoreCorruptError(
+            "what a reviewer is called elsewhere is not what the events say",
+            remedy="nothing was done; verify the audit log: checkvalve audit verify",
+        )
+
+
+def _called(said: AccountSaid) -> frozenset[str]:
+    """Return every subject and address that the events of an account name."""
+    words = [word for key, one in said.identities.items() for word in (key[1], one.get("address"))]
+    return frozenset(str(word) for word in words if word)
+
+
 def proved_by(connection: sa.Connection, row: sa.RowMapping) -> str:
     """Return how the person of a session last proved who they are; empty for one that was never started, or ended."""
     said = _said(connection, session_subject(str(row["key"])))
@@ -151,5 +181,5 @@ def _gone(connection: sa.Connection, found: Mapping[str, AccountSaid]) -> Found:
 
 __all__ = [
     "FIRST", "account_subject", "check_accounts", "key_digest", "password_digest", "proved_by", "require_account",
-    "session_subject",
+    "require_names", "session_subject",
 ]  # fmt: skip

@@ -33,7 +33,8 @@ class AccountSaid:
         elif what == "identity":
             key = (str(body.get("issuer")), str(body.get("subject")))
             if how == "linked":
-                self.identities[key] = {"name": body.get("name"), "linked_at": at, "removed_at": None}
+                told = {"name": body.get("name"), "address": body.get("address")}
+                self.identities[key] = {**told, "linked_at": at, "removed_at": None}
             elif key in self.identities:
                 self.identities[key]["removed_at"] = at
         elif what == "invitation":

@@ -66,7 +66,7 @@ def _who(connection: sa.Connection, item: afterlooks.AfterLook) -> tuple[str, ..
         proposal, broke = moves.load(connection, item.proposal_id), account_of(connection, item.by)
     except ApprovalError:  # a damaged record: that somebody has to look is still said
         return ()
-    own = reach.requesters(proposal.requester, accounts(connection, everyone=True))
+    own = reach.requesters(proposal.asked_by, accounts(connection, everyone=True))
     names = [
         one.name
         for one in accounts(connection)

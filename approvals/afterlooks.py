@@ -15,9 +15,10 @@ from checkvalve.approvals import audit, moves, reach
 from checkvalve.approvals.clock import Clock, rfc3339
 from checkvalve.approvals.errors import ConflictError, NotFoundError, QueueError, StoreCorruptError
 from checkvalve.approvals.handed import CLOSED, GLASS, OPENED, REVIEWER
+from checkvalve.approvals.own_call import own_call
 from checkvalve.approvals.people import same_person
 from checkvalve.approvals.records import State
-from checkvalve.approvals.refusals import DoneAlreadyError, OwnCallError, SecondPersonError
+from checkvalve.approvals.refusals import DoneAlreadyError, SecondPersonError
 from checkvalve.approvals.review_tables import afterlooks
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.roles import Role, account_of, require_role
@@ -46,7 +47,10 @@ class Glass:
 
 @dataclass(frozen=True, slots=True)
 class AfterLook:
-    """One call for which the glass was broken, by whom and why; and what another person found, empty until then."""
+    """One call for which the glass was broken, by whom and why; and what another person found, empty until then.
+
+    ``disagreed``: whoever looked would not have let it run.
+    """
 
     proposal_id: str
     by: str
@@ -55,6 +59,7 @@ class AfterLook:
     looked_by: str = ""
     looked_at: int | None = None
     finding: str = ""
+    disagreed: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -72,6 +77,7 @@ class AfterLook:
             "looked_by": self.looked_by,
             "looked_at": None if self.looked_at is None else rfc3339(self.looked_at),
             "finding": self.finding,
+            "disagreed": self.disagreed,
         }
 
 
@@ -92,8 +98,8 @@ class AfterLooks:
         with self._store.read() as connection:
             return entries(connection, everything=everything)
 
-    def close(self, proposal_id: str, reviewer: Reviewer, finding: str) -> AfterLook:
-        """Write down what somebody found who looked at the call and its effect.
+    def close(self, proposal_id: str, reviewer: Reviewer, finding: str, *, disagreed: bool = False) -> AfterLook:
+        """Write down what somebody found who looked at the call and its effect, and whether it should not have run.
 
         Raises:
             CredentialError: no reviewer any more.
@@ -116,8 +122,8 @@ class AfterLooks:
             proposal = moves.load(connection, proposal_id)
             if same_person(account.person, broke.person) or same_person(account.name, broke.name):
                 raise SecondPersonError("you broke this glass yourself", remedy="another person has to look")
-            if reach.asked(connection, proposal.requester, account):
-                raise OwnCallError("you asked for this call yourself", remedy="another person has to look")
+            if reach.asked(connection, proposal.asked_by, account):
+                raise own_call(connection, proposal, account, remedy="another person has to look")
             if not found.is_open:
                 raise DoneAlreadyError(f"{found.looked_by} has looked already", remedy="nothing was changed")
             if proposal.state in _TOO_SOON:
@@ -125,19 +131,19 @@ class AfterLooks:
                     f"the call is {proposal.state.value}: it has not ended", remedy="look when its effect can be seen"
                 )
             open_ = sa.update(afterlooks).where(_row.proposal_id == proposal_id, _row.looked_at.is_(None))
-            values = {"looked_by": account.name, "looked_at": now, "finding": said}
+            values = {"looked_by": account.name, "looked_at": now, "finding": said, "disagreed": disagreed}
             if connection.execute(open_.values(values)).rowcount != 1:
                 raise DoneAlreadyError("somebody has looked already", remedy="nothing was changed")
-            body: dict[str, JSON] = {"by": REVIEWER + account.name, "finding": said}
+            body: dict[str, JSON] = {"by": REVIEWER + account.name, "finding": said, "disagreed": disagreed}
             audit.append(connection, at=now, kind=CLOSED, subject=proposal_id, body=body)
-        return AfterLook(found.proposal_id, found.by, found.at, found.reason, account.name, now, said)
+        return AfterLook(found.proposal_id, found.by, found.at, found.reason, account.name, now, said, disagreed)
 
 
 def open_for(connection: sa.Connection, proposal_id: str, *, by: str, at: int, reason: str) -> None:
     """Open one, inside the transaction that breaks the glass."""
     connection.execute(
         sa.insert(afterlooks).values(
-            proposal_id=proposal_id, by=by, at=at, reason=reason, looked_by="", looked_at=None, finding=""
+            proposal_id=proposal_id, by=by, at=at, reason=reason, looked_by="", looked_at=None, finding="", disagreed=False
         )
     )
     body: dict[str, JSON] = {"by": GLASS + by, "reason": reason}

@@ -22,6 +22,7 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.clock import Clock, micros, rfc3339
 from checkvalve.approvals.errors import NotAllowedError, NotFoundError, QueueError, RoleNeededError
 from checkvalve.approvals.people import folded, same_person
+from checkvalve.approvals.program_rule import require_person
 from checkvalve.approvals.refusals import AmbiguousError, DoneAlreadyError, EndedError, NotYoursError
 from checkvalve.approvals.review_tables import delegations
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
@@ -121,6 +122,7 @@ class Delegations:
                     "only an approver has something to hand over", remedy="let the approver hand over"
                 )
             other = _enabled(connection, taker)
+            require_person(other)
             if _is_same(mine, other):
                 raise NotAllowedError("one cannot stand in for oneself", remedy="name a colleague")
             start = _span(now, starts_at, expires_at)

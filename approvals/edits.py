@@ -151,7 +151,13 @@ def _request(old: Proposal, args: Mapping[str, object], call_id: str) -> ActionR
     """Do step 2."""
     try:
         request = ActionRequest.build(
-            old.tool, args, server=old.server, thread=old.thread, call_id=call_id, requester=old.requester
+            old.tool,
+            args,
+            server=old.server,
+            thread=old.thread,
+            call_id=call_id,
+            requester=old.requester,
+            behind=old.behind,
         )
     except HostileInputError as error:
         raise EditRefusedError(f"these are no arguments of a call [{error.code}]", remedy=str(error)) from error

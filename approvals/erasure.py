@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, endorsing, previews, undos
+from checkvalve.approvals import audit, endorsing, pins, previews, undos
 from checkvalve.approvals.audit import ERASED
 from checkvalve.approvals.canonical import canonical, digest, digest_bytes
 from checkvalve.approvals.conversations import sides
@@ -114,14 +114,14 @@ def _undoings(proposal: Proposal) -> str:
 
 
 def _along(connection: sa.Connection, proposal: Proposal) -> list[Proposal]:
-    """Return the calls that belong to a call: edits of it, the reads beside it, its preview, its undoings."""
+    """Return the calls that belong to a call: edits of it, the reads beside it, those of its versions, its preview, its undoings."""
     row = proposals.c
     words = (undos.FIRST, undos.BEFORE, undos.AFTER, undos.LOOK)
     reads = sa.and_(
         row.thread == proposal.thread, row.call_id.in_([undos.beside(proposal.call_id, word) for word in words])
     )
     edits = row.id.in_(sorted(_edits_of(connection, proposal.id)))
-    tried = row.thread == previews.thread_for(proposal.id)
+    tried = row.thread.in_([previews.thread_for(proposal.id), pins.thread_for(proposal.id)])
     mine = sa.or_(reads, edits, tried, row.thread.startswith(_undoings(proposal), autoescape=True))
     found = connection.execute(sa.select(proposals).where(mine, row.id != proposal.id)).mappings()
     return [from_row(one) for one in found]

@@ -23,7 +23,7 @@ from checkvalve.approvals.proof_holds import of_identity, require_holding
 from checkvalve.approvals.proofs import Proof, require_fresh
 from checkvalve.approvals.recorded_account import ADDED, credential_digest
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
-from checkvalve.approvals.roles import EARLIER, Role, Scope, account_of, subject_of
+from checkvalve.approvals.roles import EARLIER, Role, Scope, account_of, require_as_recorded, subject_of
 from checkvalve.approvals.rolesgiven import give, keep_one_administrator
 from checkvalve.approvals.sessions import begun_with, end_sessions, require_reviewer
 from checkvalve.approvals.tables import reviewers
@@ -35,7 +35,10 @@ BY: Final = "oidc"
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a provider said of somebody, after everything about it was checked. ``name`` is only shown."""
+    """What a provider said of somebody, after everything about it was checked.
+
+    ``name`` is the address that it has verified. It opens nothing; a call asked for in it is this person's.
+    """
 
     issuer: str
     subject: str
@@ -74,13 +77,14 @@ class Identities:
             if name is None:
                 return None
             require_account(connection, str(name))
-            query = sa.select(reviewers.c.selector).where(reviewers.c.name == name, reviewers.c.disabled_at.is_(None))
-            selector = connection.execute(query).scalar()
-            if selector is None:
+            query = sa.select(reviewers).where(reviewers.c.name == name, reviewers.c.disabled_at.is_(None))
+            account = connection.execute(query).mappings().one_or_none()
+            if account is None:
                 raise CredentialError("this account is disabled", remedy="ask an administrator")
+            require_as_recorded(connection, account)
             self._follow(connection, str(name), identity.roles)
         held = of_identity(identity.issuer, identity.subject)
-        return Proof(Reviewer(str(name), str(selector)), "oidc", self._clock(), held)
+        return Proof(Reviewer(str(name), str(account["selector"]), "oidc"), "oidc", self._clock(), held)
 
     def link(self, reviewer: Reviewer, identity: Identity, proof: Proof) -> None:
         """Let an identity open a person's own account.
@@ -123,7 +127,7 @@ class Identities:
             roles = EARLIER - {Role.ADMINISTRATOR} if identity.roles is None else identity.roles
             give(connection, name, roles, Scope(), person=name, by=BY, at=now)
             self._insert(connection, name, identity, by=BY, at=now)
-        return Proof(Reviewer(name, selector), "oidc", now, of_identity(identity.issuer, identity.subject))
+        return Proof(Reviewer(name, selector, "oidc"), "oidc", now, of_identity(identity.issuer, identity.subject))
 
     def of(self, name: str) -> list[Linked]:
         """Return the identities that open an account."""
@@ -160,8 +164,9 @@ class Identities:
         if found is not None and found["removed_at"] is None:
             raise AccountError("this identity opens an account already", remedy="sign in with it, or remove it there")
         connection.execute(sa.delete(identities).where(mine))
-        connection.execute(sa.insert(identities).values(**key, name=name, linked_at=at, removed_at=None))
-        body: dict[str, JSON] = {"name": name, **key, "proof": by}
+        said = {**key, "name": name, "address": folded(identity.name)}
+        connection.execute(sa.insert(identities).values(**said, linked_at=at, removed_at=None))
+        body: dict[str, JSON] = {**said, "proof": by}
         audit.append(connection, at=at, kind="identity.linked", subject=account_subject(name), body=body)
 
     def _follow(self, connection: sa.Connection, name: str, roles: Iterable[Role] | None) -> None:

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import audit, endorsing, flood, glance, moves, plans, reach, stuck, uses
 from checkvalve.approvals.adopted import Adopted
+from checkvalve.approvals.asked_by import as_json, once, stored
 from checkvalve.approvals.canonical import canonical, digest
 from checkvalve.approvals.clock import Clock, micros, rfc3339
 from checkvalve.approvals.decision import Decision
@@ -196,6 +197,7 @@ def _row(
         "thread": request.thread,
         "call_id": request.call_id,
         "requester": request.requester,
+        "behind": stored(once(request.requester, request.behind)),
         "server": request.server,
         "tool": request.tool,
         "canonical": request.canonical_form,
@@ -225,6 +227,7 @@ def _body(proposal: Proposal, decision: Decision) -> dict[str, JSON]:
         "thread": proposal.thread,
         "call_id": proposal.call_id,
         "requester": proposal.requester,
+        "behind": as_json(proposal.behind),
         "server": proposal.server,
         "tool": proposal.tool,
         "digest": proposal.digest,

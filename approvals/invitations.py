@@ -75,6 +75,8 @@ class Invitations:
         """
         known = {folded(one.name): one for one in self._board.accounts()}
         found = known.get(folded(name))
+        if found is not None and found.program:
+            raise AccountError(f"{found.name} is a program's account", remedy="invite a person under another name")
         if found is None:
             self._board.add(name, by=by, roles=roles)  # its token is shown to nobody
         elif roles is not None and frozenset(roles) != found.roles:
@@ -133,7 +135,7 @@ class Invitations:
             end_sessions(connection, sessions.c.name == found.name, at=now, code="credential")
             query = sa.select(reviewers.c.selector).where(reviewers.c.name == found.name)
             selector = str(connection.execute(query).scalar_one())
-        return Proof(Reviewer(found.name, selector), "link", now)
+        return Proof(Reviewer(found.name, selector, "link"), "link", now)
 
     def _make(self, connection: sa.Connection, name: str, by: str, good_for: int) -> str:
         code, now = secrets.token_urlsafe(_BYTES), self._clock()

@@ -178,7 +178,7 @@ class Passkeys:
             mine = sa.update(passkeys).where(passkeys.c.credential == credential)
             connection.execute(mine.values(sign_count=count, used_at=now))
             _append(connection, row["name"], "used", {"credential": credential, "sign_count": count}, now)
-        return Proof(Reviewer(row["name"], row["selector"]), "passkey", now, of_passkey(credential))
+        return Proof(Reviewer(row["name"], row["selector"], "passkey"), "passkey", now, of_passkey(credential))
 
     def rename(self, reviewer: Reviewer, credential: str, label: str) -> None:
         """Call a passkey something else."""

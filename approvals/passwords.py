@@ -119,7 +119,7 @@ class Passwords:
         with self._store.read() as connection:
             require_account(connection, row.name)  # 3.
         held = of_password(row.name, row.password_hash)
-        return Proof(Reviewer(row.name, row.selector), "password", self._clock(), held)
+        return Proof(Reviewer(row.name, row.selector, "password"), "password", self._clock(), held)
 
     def has(self, name: str) -> bool:
         """Say whether this person has a password."""

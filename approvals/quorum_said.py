@@ -8,7 +8,7 @@ from typing import Any, Final
 
 QUORUM_KINDS: Final = ("vote.cast", "plan.linked", "reviewer.roles")
 """The kinds that are taken in here; none of them moves a call."""
-PLAIN: Final = ("vote", "via", "digest", "endorse", "code", "note")
+PLAIN: Final = ("vote", "via", "means", "digest", "endorse", "code", "note")
 """Columns of a vote that its event has as they are."""
 
 

@@ -48,7 +48,8 @@ def said(vote: Vote) -> str:
     roles = ", ".join(sorted(role.value for role in vote.roles))
     whose = f" for {vote.via}" if vote.via else ""
     why = f": {vote.note or vote.code}" if vote.note or vote.code else ""
-    return f"{vote.reviewer}{whose} ({roles or 'who asked for it'}){why}"
+    means = f", with a {vote.means}" if vote.means == "token" else ""
+    return f"{vote.reviewer}{whose} ({roles or 'who asked for it'}{means}){why}"
 
 
 __all__ = ["NOBODY", "quorum_rows", "said", "taken"]

@@ -1,9 +1,9 @@
 """What the queue keeps of a proposed call, and the table of moves: everything that may ever happen to one.
 
-``pending → approved | rejected | expired | cancelled | superseded``, ``approved → executing | lapsed | invalidated``,
-``executing → succeeded | failed | unknown``, ``unknown → confirmed_done | confirmed_not_done``. A call that a rule
-allows starts as ``approved`` (its grant says which rule), a denied one as ``denied``. The one way back: an ``unknown``
-call of a tool that only reads may run again.
+``pending → approved | rejected | expired | cancelled | superseded``,
+``approved → executing | lapsed | invalidated | revoked``, ``executing → succeeded | failed | unknown``,
+``unknown → confirmed_done | confirmed_not_done``. A call that a rule allows starts as ``approved`` (its grant says
+which rule), a denied one as ``denied``. The one way back: an ``unknown`` call of a tool that only reads may run again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from typing import Any, Final
 
 from sqlalchemy import CursorResult, RowMapping
 
+from checkvalve.approvals.asked_by import Behind, as_json, everybody, parsed
 from checkvalve.approvals.canonical import canonical, digest, digest_bytes
+from checkvalve.approvals.causes import Present
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.toolspec import Idempotency
@@ -49,6 +51,7 @@ class State(enum.StrEnum):
     SUPERSEDED = "superseded"
     LAPSED = "lapsed"
     INVALIDATED = "invalidated"
+    REVOKED = "revoked"
 
 
 USED: Final = frozenset(
@@ -58,7 +61,7 @@ USED: Final = frozenset(
 
 MOVES: Final[Mapping[State, frozenset[State]]] = {
     State.PENDING: frozenset({State.APPROVED, State.REJECTED, State.EXPIRED, State.CANCELLED, State.SUPERSEDED}),
-    State.APPROVED: frozenset({State.EXECUTING, State.LAPSED, State.INVALIDATED}),
+    State.APPROVED: frozenset({State.EXECUTING, State.LAPSED, State.INVALIDATED, State.REVOKED}),
     State.EXECUTING: frozenset({State.SUCCEEDED, State.FAILED, State.UNKNOWN}),
     State.UNKNOWN: frozenset({State.CONFIRMED_DONE, State.CONFIRMED_NOT_DONE}),
 }
@@ -102,6 +105,12 @@ class Proposal:
     code: str
     note: str
     self_approved: bool
+    behind: tuple[Behind, ...] = ()
+
+    @property
+    def asked_by(self) -> tuple[str, ...]:
+        """Everybody who asked for it, the requester first: none of them counts where others have to agree."""
+        return everybody(self.requester, self.behind)
 
     @property
     def verdict(self) -> Verdict:
@@ -115,6 +124,11 @@ class Proposal:
     def size(self) -> int:
         """The bytes of the call that was decided on."""
         return len(self.canonical)
+
+    @property
+    def present(self) -> Present:
+        """How it stands, for an error: whoever is refused need not ask again."""
+        return Present(self.state.value, self.decided_by, self.updated_at, self.version, self.digest)
 
     def args(self) -> dict[str, JSON]:
         """Return a fresh copy of the arguments, read from the stored bytes after hashing them again.
@@ -140,6 +154,7 @@ class Proposal:
             "thread": self.thread,
             "call_id": self.call_id,
             "requester": self.requester,
+            "behind": as_json(self.behind),
             "server": self.server,
             "tool": self.tool,
             "args": self.args(),
@@ -190,7 +205,8 @@ def record_digest(row: Mapping[str, Any] | RowMapping) -> str:
     Raises:
         HostileInputError: the row holds what this program never writes.
     """
-    return digest({name: row[name] for name in _RECORD})
+    further = {"behind": row["behind"]} if row["behind"] else {}  # an older version had no such column
+    return digest({name: row[name] for name in _RECORD} | further)
 
 
 def stored_digest(text: str | None) -> str | None:
@@ -231,6 +247,7 @@ def from_row(row: Mapping[str, Any] | RowMapping) -> Proposal:
         values["verdict_name"] = values.pop("verdict")
         values["decision"] = json.loads(values["decision"])
         values["endorsable"] = json.loads(values["endorsable"])
+        values["behind"] = parsed(values["behind"])
         return Proposal(**values)
     except (ValueError, TypeError, KeyError) as error:
         raise StoreCorruptError("a stored proposal cannot be read", remedy="verify the audit log") from error

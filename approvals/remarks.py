@@ -17,17 +17,18 @@ from typing import Final, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, moves
+from checkvalve.approvals import audit, moves, reach
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.deciding import require_responder
 from checkvalve.approvals.errors import ConflictError, QueueError
-from checkvalve.approvals.people import folded, is_usable, same_person
+from checkvalve.approvals.people import folded, is_usable
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.refusals import NotYoursError
 from checkvalve.approvals.review_tables import remarks
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.roles import account_of
 from checkvalve.approvals.spoken import kept
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.filters.strictjson import JSON
@@ -85,8 +86,10 @@ def reply(queue: Queue, proposal_id: str, reviewer: Reviewer, text: str) -> Rema
     Raises:
         NotFoundError, ConflictError, CredentialError, NotAllowedError, QueueError: nothing was stored.
     """
-    asked_for = queue.get(proposal_id).requester
-    own = is_usable(asked_for) and same_person(asked_for, reviewer.name)
+    proposal = queue.get(proposal_id)
+    with queue.store.read() as connection:
+        asks = reach.asked(connection, proposal.asked_by, account_of(connection, reviewer.name))
+    own = is_usable(proposal.requester) and asks
     return _say(queue, proposal_id, ANSWER if own else REPLY, f"reviewer:{reviewer.name}", text, reviewer)
 
 

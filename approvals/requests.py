@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from checkvalve.approvals.asked_by import Behind
 from checkvalve.approvals.canonical import canonical, digest_bytes
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON, check_value
@@ -44,6 +45,7 @@ class ActionRequest:
     thread: str = ""
     call_id: str = ""
     requester: str = ""
+    behind: tuple[Behind, ...] = field(default=(), compare=False)  # who else asked, see ``asked_by``
     canonical_form: bytes = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -52,7 +54,7 @@ class ActionRequest:
         Raises:
             HostileInputError: a name or an argument breaks the rules of ``filters.strictjson``.
         """
-        for name in (self.tool, self.server, self.thread, self.call_id, self.requester):
+        for name in (self.tool, self.server, self.thread, self.call_id, self.requester, *(b.name for b in self.behind)):
             _check_name(name)
         if not self.tool:
             raise HostileInputError("not_json", "a call without the name of a tool")
@@ -73,6 +75,7 @@ class ActionRequest:
         thread: str = "",
         call_id: str = "",
         requester: str = "",
+        behind: tuple[Behind, ...] = (),
     ) -> ActionRequest:
         """Return the checked request for arguments that come from a framework.
 
@@ -82,7 +85,8 @@ class ActionRequest:
         checked = check_value(args)
         if not isinstance(checked, dict):
             raise HostileInputError("not_json", "the arguments of a call are one JSON object")
-        return cls(tool, checked, server=server, thread=thread, call_id=call_id, requester=requester)
+        names = {"server": server, "thread": thread, "call_id": call_id, "requester": requester}
+        return cls(tool, checked, **names, behind=behind)
 
     @property
     def digest(self) -> str:

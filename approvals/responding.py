@@ -57,7 +57,7 @@ def cancel(queue: Queue, proposal_id: str, *, means: Literal["reviewer", "client
 def cancel_as(queue: Queue, proposal_id: str, reviewer: Reviewer) -> Proposal:
     """Do what :func:`cancel` does, for a reviewer who asked for the call."""
     with queue.store.read() as connection:
-        queue.reviewers.require(connection, reviewer)
+        queue.reviewers.require_known(connection, reviewer)  # taking back decides nothing
     return cancel(queue, proposal_id, means="reviewer", name=reviewer.name)
 
 

@@ -15,8 +15,9 @@ from typing import Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit, moves, plans
-from checkvalve.approvals.errors import RoleNeededError
+from checkvalve.approvals.errors import NotAllowedError, RoleNeededError
 from checkvalve.approvals.pages_data import effect_of, tier
+from checkvalve.approvals.program_rule import require_person
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
@@ -56,7 +57,7 @@ def may_reveal(queue: Queue, proposal: Proposal, reviewer: Reviewer) -> bool:
     with queue.store.read() as connection:
         try:
             _require_right(connection, proposal, reviewer, queue.mandates.tenant)
-        except RoleNeededError:
+        except NotAllowedError:
             return False
     return True
 
@@ -64,6 +65,7 @@ def may_reveal(queue: Queue, proposal: Proposal, reviewer: Reviewer) -> bool:
 def _require_right(connection: sa.Connection, proposal: Proposal, reviewer: Reviewer, tenant: str) -> None:
     """Do step 2."""
     account, question = account_of(connection, reviewer.name), _question(connection, proposal, tenant)
+    require_person(account)
     if Role.REVEALER in account.roles_for(question, yes=False):
         return
     raise RoleNeededError(

@@ -24,6 +24,7 @@ plans = sa.Table(
     sa.Column("edited_by", Words(), nullable=False, server_default=""),
     sa.Column("step", sa.Integer, nullable=False, server_default="0"),  # of the ladder of reminders, done so far
     sa.Column("next_at", sa.BigInteger, nullable=True),  # when the next step is due; none: no more, or decided
+    sa.Column("ahead", sa.Integer, nullable=False, server_default="0"),  # steps told so far, if one was early
     sa.Column("unreachable_at", sa.BigInteger, nullable=True),  # since when nobody can decide it; none: somebody can
     sa.Index("ix_plans_due", "next_at"),
     sa.Index("ix_plans_unreachable", "unreachable_at"),
@@ -40,6 +41,7 @@ votes = sa.Table(
     sa.Column("vote", Name(3), nullable=False),  # yes or no
     sa.Column("roles", Words(), nullable=False),  # those that counted, as JSON
     sa.Column("via", Words(), nullable=False),  # who handed over to this person; empty: nobody
+    sa.Column("means", Name(12), nullable=False),  # by which credential: token, password, passkey, oidc, link, chat
     sa.Column("digest", Name(71), nullable=False),
     sa.Column("endorse", sa.Boolean(create_constraint=False), nullable=False),  # a yes to the data, too
     sa.Column("code", Words(), nullable=False),
@@ -93,6 +95,7 @@ afterlooks = sa.Table(
     sa.Column("looked_by", Words(), nullable=False),  # empty: nobody has looked yet
     sa.Column("looked_at", sa.BigInteger, nullable=True),
     sa.Column("finding", Words(), nullable=False),
+    sa.Column("disagreed", sa.Boolean(create_constraint=False), nullable=False),  # it should not have run
 )
 
 standing_rules = sa.Table(

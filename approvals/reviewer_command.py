@@ -12,6 +12,8 @@ from rich.text import Text
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.invite_command import add_invite
+from checkvalve.approvals.kinds import owner_named
+from checkvalve.approvals.kinds_command import Owner, add_kinds
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.risk import Tier
@@ -37,11 +39,24 @@ def scope_of(
     return Scope.from_json(body)
 
 
+def _owner(owner: str, *, program: bool) -> str | None:
+    """Return the owner of a program that somebody typed, None of a person.
+
+    Raises:
+        QueueError: a person was given an owner.
+    """
+    if owner and not program:
+        raise QueueError("a person owns their own account", remedy="an owner is that of a program: --program")
+    return owner_named(owner) if program else None
+
+
 def _rights(found: Account) -> str:
     """Return one line: whose account it is, roles and scope."""
     roles = ", ".join(role.value for role in Role if role in found.roles) or "nothing"
     scope = f" ({found.scope.in_words()})" if found.scope.in_words() else ""
     whose = f", an account of {found.person}" if found.person != found.name else ""
+    if found.program:
+        whose += f", a program of {found.owner}" if found.owner else ", a program that nobody owns"
     return f"{found.name}: {roles}{scope}{whose}"
 
 
@@ -54,6 +69,7 @@ def reviewer_app(
     """
     app = typer.Typer(help="Who may decide.", no_args_is_help=True)
     add_invite(app, open_queue, pages)
+    add_kinds(app, open_queue, _rights)
 
     @app.command()
     def add(
@@ -64,6 +80,10 @@ def reviewer_app(
         person: Annotated[
             str, typer.Option(help="Whose further account this is: one person has one voice, whatever the accounts.")
         ] = "",
+        program: Annotated[
+            bool, typer.Option("--program", help="A program holds the token: it looks at calls, and decides nothing.")
+        ] = False,
+        owner: Owner = "",
         tool: Tools = None,
         tenant: Tenants = None,
         tier: Tiers = None,
@@ -80,8 +100,9 @@ def reviewer_app(
             roles = frozenset(role) if role else None
             if roles is None and scope != Scope():
                 raise QueueError("a scope is that of roles", remedy="say which: --role approver")
+            whose = _owner(owner, program=program)
             by = prove(context, queue, token, token_file) if queue.reviewers.list() else None
-            new = queue.reviewers.add(name, by=by, roles=roles, scope=scope, person=person)
+            new = queue.reviewers.add(name, by=by, roles=roles, scope=scope, person=person, owner=whose)
             console(stderr=True).print("This token is shown once. Keep it where no agent can read it:")
             typer.echo(new)
 
@@ -133,6 +154,8 @@ def reviewer_app(
                 "added_at": rfc3339(entry.added_at),
                 "disabled": entry.disabled_at is not None,
                 "person": known[entry.name].person,
+                "kind": "program" if known[entry.name].program else "person",
+                "owner": known[entry.name].owner,
                 "roles": sorted(known[entry.name].roles),
                 "scope": known[entry.name].scope.to_json(),
             }

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import argon2
@@ -20,16 +20,20 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.errors import CredentialError, QueueError
 from checkvalve.approvals.people import RULE, folded, is_usable, same_person
+from checkvalve.approvals.program_rule import require_person
 from checkvalve.approvals.recorded_account import ADDED, DISABLED, credential_digest
 from checkvalve.approvals.roles import (
     EARLIER,
+    LOOKS,
     Account,
     People,
     Role,
     Roster,
     Scope,
+    account,
     account_of,
     accounts,
+    require_as_recorded,
     require_role,
     subject_of,
 )
@@ -44,9 +48,7 @@ _SECRET_BYTES: Final = 32
 _MAX_TOKEN: Final = 200  # nothing longer was ever issued; do not hash a megabyte
 _REMEDY: Final = "use the token that `checkvalve approvals reviewer add` printed"
 
-_SELECTOR: Final = sa.select(reviewers.c.selector).where(
-    reviewers.c.name == sa.bindparam("wanted"), reviewers.c.disabled_at.is_(None)
-)
+_NAMED: Final = sa.select(reviewers).where(reviewers.c.name == sa.bindparam("wanted"))
 
 EVERYWHERE: Final = Scope()
 Accounts: TypeAlias = list[Account]  # inside the class, `list` is the method
@@ -54,10 +56,11 @@ Accounts: TypeAlias = list[Account]  # inside the class, `list` is the method
 
 @dataclass(frozen=True, slots=True)
 class Reviewer:
-    """A person whose credential was checked. Only :meth:`Reviewers.authenticate` should make one."""
+    """Whose credential was checked, and by which means. Only what checks credentials should make one."""
 
     name: str
     selector: str
+    means: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +91,13 @@ class Reviewers:
         roles: Iterable[Role] | None = None,
         scope: Scope = EVERYWHERE,
         person: str = "",
+        owner: str | None = None,
     ) -> str:
         """Add a reviewer and return the token, which is shown once and kept nowhere.
 
         ``roles`` hold within ``scope``; without any, everything but breaking the glass, everywhere. ``person`` says
-        whose account it is, where it is a further one of somebody who has one: the two have one voice.
+        whose account it is, where it is a further one of somebody who has one: the two have one voice. With ``owner``,
+        which may be empty, the account is a program's: it looks at calls, and does nothing else.
 
         Raises:
             CredentialError: there are reviewers already, and ``by`` is none of them.
@@ -121,9 +126,11 @@ class Reviewers:
             connection.execute(sa.insert(reviewers).values(disabled_at=None, **values))
             body: dict[str, JSON] = {"reviewer": label, "by": adder, "credential": credential_digest(selector, hashed)}
             audit.append(connection, at=now, kind=ADDED, subject=subject_of(label), body=body)
-            if roles is not None or whose != label:
+            if roles is not None or whose != label or owner is not None:
                 chosen = giver.roles - {Role.BREAKER} if giver and whose == giver.person else EARLIER
-                give(connection, label, roles if roles is not None else chosen, scope, person=whose, by=adder, at=now)
+                chosen = chosen if owner is None else LOOKS
+                given = chosen if roles is None else roles
+                give(connection, label, given, scope, person=whose, by=adder, at=now, owner=owner)
                 keep_one_administrator(connection)
         return f"{_PREFIX}_{selector}_{secret}"
 
@@ -154,7 +161,8 @@ class Reviewers:
             found = self._named(connection, name)
             wanted = frozenset(roles)
             may_give(giver, found.person, wanted, scope)
-            give(connection, found.name, wanted, scope, person=found.person, by=by.name, at=self._clock())
+            owner = found.owner if found.program else None
+            give(connection, found.name, wanted, scope, person=found.person, by=by.name, at=self._clock(), owner=owner)
             keep_one_administrator(connection)
             return account_of(connection, found.name)
 
@@ -184,23 +192,26 @@ class Reviewers:
 
         Raises:
             CredentialError: it is nobody's, or that reviewer was disabled. The text does not say which.
+            StoreCorruptError: somebody wrote the account by hand.
         """
         prefix, _, rest = token.strip().partition("_")
         selector, _, secret = rest.partition("_")
         if prefix != _PREFIX or len(token) > _MAX_TOKEN or not token.isascii():
             raise CredentialError("this is not a reviewer's token", remedy=_REMEDY)
+        query = sa.select(reviewers).where(reviewers.c.selector == selector, reviewers.c.disabled_at.is_(None))
         with self._store.read() as connection:
-            query = sa.select(reviewers).where(reviewers.c.selector == selector, reviewers.c.disabled_at.is_(None))
-            row = connection.execute(query).one_or_none()
+            row = connection.execute(query).mappings().one_or_none()
         try:
-            self._hasher.verify(row.token_hash if row else self._nobody(), secret)
+            self._hasher.verify(row["token_hash"] if row else self._nobody(), secret)
         except argon2.exceptions.VerificationError:
             row = None
         except argon2.exceptions.InvalidHashError as error:
             raise CredentialError("the stored credential cannot be read", remedy="verify the audit log") from error
         if row is None:
             raise CredentialError("the credential was not accepted", remedy=_REMEDY)
-        return Reviewer(row.name, row.selector)
+        with self._store.read() as connection:  # also where nothing asks for a role: a planted row lets nobody look
+            require_as_recorded(connection, row)
+        return Reviewer(row["name"], row["selector"], "token")
 
     def _nobody(self) -> str:
         """Return a hash to check unknown selectors against, so that they take as long as known ones."""
@@ -209,14 +220,31 @@ class Reviewers:
         return self._dummy
 
     def require(self, people: People, reviewer: Reviewer) -> None:
-        """Check again, inside the deciding transaction, that this reviewer still is one."""
+        """Check again, inside the deciding transaction, that this reviewer still is one, and a person.
+
+        Raises:
+            CredentialError: the account was disabled, or has another credential now.
+            NotAllowedError: a program holds it.
+        """
+        require_person(self.require_known(people, reviewer))
+
+    def require_known(self, people: People, reviewer: Reviewer) -> Account:
+        """Return the account of a credential that still is one, be it a program's: for what decides nothing.
+
+        Raises:
+            CredentialError: the account was disabled, or has another credential now.
+            StoreCorruptError: somebody wrote the account by hand.
+        """
         if isinstance(people, Roster):
             row = people.rows().get(reviewer.name)
-            selector = row["selector"] if row is not None and row["disabled_at"] is None else None
         else:
-            selector = people.execute(_SELECTOR, {"wanted": reviewer.name}).scalar()
-        if selector != reviewer.selector:
+            row = people.execute(_NAMED, {"wanted": reviewer.name}).mappings().one_or_none()
+        if row is None or row["disabled_at"] is not None or row["selector"] != reviewer.selector:
             raise CredentialError("the credential is no longer accepted", remedy=_REMEDY)
+        if isinstance(people, Roster):
+            return people.account_of(reviewer.name)
+        require_as_recorded(people, row)
+        return account(row)
 
     def disable(self, name: str, *, by: Reviewer) -> None:
         """Take a reviewer's right to decide; what they decided stays on record.

@@ -16,17 +16,18 @@ import enum
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import sqlalchemy as sa
 
+from checkvalve.approvals.account_tables import identities
 from checkvalve.approvals.canonical import canonical
 from checkvalve.approvals.errors import CredentialError, QueueError, RoleNeededError, StoreCorruptError
+from checkvalve.approvals.program_rule import require_person
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.quorumcheck import ACCOUNT
 from checkvalve.approvals.recorded_account import require_account_recorded
-from checkvalve.approvals.risk import Tier
+from checkvalve.approvals.scope import Scope
 from checkvalve.approvals.sound_events import sound_events
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
@@ -49,73 +50,36 @@ class Role(enum.StrEnum):
 
 EARLIER: Final = frozenset(Role) - {Role.BREAKER}
 """What everybody had before there were roles, and has who is added without any."""
+LOOKS: Final = frozenset({Role.VIEWER})
+"""All that a program's account may have: it looks, and fills no place of any quorum."""
+PROGRAM: Final = "program"
 GIVEN: Final = "reviewer.roles"
 """The kind of the event that says which roles an account has, and whose it is."""
 MAX_LISTED: Final = 5
 """People that an error names."""
-_EVERYONE: Final = sa.select(reviewers).order_by(reviewers.c.added_at, reviewers.c.name)
-_NAMED: Final = sa.select(reviewers).where(reviewers.c.name == sa.bindparam("wanted"))
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Where roles hold. Empty means everywhere; ``tools`` are names or ``server/name``."""
-
-    tools: tuple[str, ...] = ()
-    tenants: tuple[str, ...] = ()
-    tiers: tuple[Tier, ...] = ()
-    max_amount: Decimal | None = None
-
-    def covers(self, question: Question, *, yes: bool = True) -> bool:
-        """Say whether this person may decide such a question; a no may be about any amount."""
-        return (
-            (not self.tools or any(question.is_called(name) for name in self.tools))
-            and (not self.tenants or question.tenant in self.tenants)
-            and (not self.tiers or question.tier in self.tiers)
-            and not (yes and self.max_amount is not None and question.exceeds(self.max_amount))
-        )
-
-    def in_words(self) -> str:
-        """Return it for people; empty where it is everywhere."""
-        parts = [f"{name} {', '.join(found)}" for name, found in self._lists() if found]
-        return "; ".join([*parts, *([f"at most {self.max_amount:f}"] if self.max_amount is not None else [])])
-
-    def _lists(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        return ("tools", self.tools), ("tenants", self.tenants), ("tiers", tuple(tier.value for tier in self.tiers))
-
-    def to_json(self) -> dict[str, JSON]:
-        """Return the stored form: what limits nothing is left out."""
-        found: dict[str, JSON] = {name: [*sorted(listed)] for name, listed in self._lists() if listed}
-        return found if self.max_amount is None else {**found, "max_amount": f"{self.max_amount:f}"}
-
-    @classmethod
-    def from_json(cls, body: dict[str, Any]) -> Scope:
-        """Return the scope in a stored form.
-
-        Raises:
-            QueueError: there is no such tier, or the amount is none.
-        """
-        try:
-            amount = None if body.get("max_amount") is None else Decimal(str(body["max_amount"]))
-            tiers = tuple(Tier(word) for word in body.get("tiers", ()))
-        except (ValueError, InvalidOperation):
-            raise QueueError(
-                "this is no scope", remedy="tiers are low, medium, high, critical; amounts digits"
-            ) from None
-        if amount is not None and not (amount.is_finite() and amount >= 0):
-            raise QueueError("this is no amount", remedy="write it as digits, such as 99.50")
-        return cls(tuple(body.get("tools", ())), tuple(body.get("tenants", ())), tiers, amount)
+_WITH_NAMES: Final = sa.select(reviewers, identities.c.subject, identities.c.address).select_from(
+    reviewers.outerjoin(identities, identities.c.name == reviewers.c.name)
+)
+_EVERYONE: Final = _WITH_NAMES.order_by(reviewers.c.added_at, reviewers.c.name)
+_NAMED: Final = _WITH_NAMES.where(reviewers.c.name == sa.bindparam("wanted"))
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A credential, whose it is, and what that person may do with it."""
+    """A credential, whose it is, and what that person may do with it.
+
+    ``program`` says that no person holds it; ``owner`` is then whose program it is. ``known_as`` are the names that the
+    person has at a provider or in a chat, also of links that were removed.
+    """
 
     name: str
     person: str
     roles: frozenset[Role] = EARLIER
     scope: Scope = field(default_factory=Scope)
     disabled: bool = False
+    program: bool = False
+    owner: str = ""
+    known_as: frozenset[str] = frozenset()
 
     def has(self, *wanted: Role) -> bool:
         """Say whether it has one of these roles."""
@@ -123,29 +87,33 @@ class Account:
 
     def roles_for(self, question: Question, *, yes: bool = True) -> frozenset[Role]:
         """Return the roles that count for a question; none outside the scope, or when it was disabled."""
-        return frozenset() if self.disabled or not self.scope.covers(question, yes=yes) else self.roles
+        return frozenset() if self.disabled or self.program or not self.scope.covers(question, yes=yes) else self.roles
 
 
-def stored(roles: Iterable[Role], scope: Scope) -> str:
-    """Return what a row and its event keep of roles and their scope."""
+def stored(roles: Iterable[Role], scope: Scope, *, owner: str | None = None) -> str:
+    """Return what a row and its event keep of roles and their scope; ``owner`` is that of a program, None of people."""
     names: list[JSON] = [*sorted(role.value for role in roles)]
-    return canonical({"roles": names, "scope": scope.to_json()}).decode()
+    kind: dict[str, JSON] = {} if owner is None else {"kind": PROGRAM, "owner": owner}
+    return canonical({"roles": names, "scope": scope.to_json(), **kind}).decode()
 
 
-def account(row: sa.RowMapping) -> Account:
-    """Return the account in a row, without looking at the log.
+def account(row: sa.RowMapping, known_as: Iterable[str] = ()) -> Account:
+    """Return the account in a row, without looking at the log. A program looks, whatever else its row says.
 
     Raises:
         StoreCorruptError: the row holds what this program never writes.
     """
-    roles, scope = EARLIER, Scope()
+    roles, scope, program, owner = EARLIER, Scope(), False, ""
     if row["roles"]:
         try:
             body = json.loads(row["roles"])
             roles, scope = frozenset(Role(word) for word in body["roles"]), Scope.from_json(body["scope"])
+            program, owner = "kind" in body, str(body.get("owner") or "")
         except (ValueError, TypeError, KeyError, QueueError) as error:
             raise StoreCorruptError("the roles of a reviewer cannot be read", remedy="verify the audit log") from error
-    return Account(row["name"], row["person"] or row["name"], roles, scope, row["disabled_at"] is not None)
+    roles = roles & LOOKS if program else roles
+    whose, gone, names = row["person"] or row["name"], row["disabled_at"] is not None, frozenset(known_as)
+    return Account(row["name"], whose, roles, scope, gone, program, owner, names)
 
 
 class Roster:
@@ -156,17 +124,26 @@ class Roster:
         self.connection = connection
         self._rows: dict[str, sa.RowMapping] | None = None
         self._known: dict[str, Account] = {}
+        self._linked: dict[str, list[str]] = {}
 
     def rows(self) -> Mapping[str, sa.RowMapping]:
         """Return the stored accounts by their names, oldest first."""
         if self._rows is None:
-            self._rows = {row["name"]: row for row in self.connection.execute(_EVERYONE).mappings().all()}
+            self._rows = {}
+            for row in self.connection.execute(_EVERYONE).mappings().all():
+                self._rows.setdefault(row["name"], row)
+                self._linked.setdefault(row["name"], []).extend(_names_in(row))
         return self._rows
+
+    def known_as(self, name: str) -> list[str]:
+        """Return the names that the person of an account has elsewhere: at a provider, in a chat."""
+        return self._linked.get(name, []) if self.rows() else []
 
     def account_of(self, name: str) -> Account:
         """Return an account whose roles are what the log says of them; raises as the function of this name."""
         if name not in self._known:
-            self._known[name] = _checked(self.connection, self.rows().get(name), name)
+            row = self.rows().get(name)
+            self._known[name] = _checked(self.connection, row, self.known_as(name))
         return self._known[name]
 
 
@@ -177,7 +154,8 @@ People: TypeAlias = sa.Connection | Roster
 def accounts(people: People, *, everyone: bool = False) -> list[Account]:
     """Return the accounts that are not disabled, or all, oldest first."""
     found = people if isinstance(people, Roster) else Roster(people)
-    return [account(row) for row in found.rows().values() if everyone or row["disabled_at"] is None]
+    rows = [row for row in found.rows().values() if everyone or row["disabled_at"] is None]
+    return [account(row, found.known_as(row["name"])) for row in rows]
 
 
 def account_of(people: People, name: str) -> Account:
@@ -189,24 +167,38 @@ def account_of(people: People, name: str) -> Account:
     """
     if isinstance(people, Roster):
         return people.account_of(name)
-    return _checked(people, people.execute(_NAMED, {"wanted": name}).mappings().one_or_none(), name)
+    rows = people.execute(_NAMED, {"wanted": name}).mappings().all()
+    return _checked(people, rows[0] if rows else None, [one for row in rows for one in _names_in(row)])
 
 
-def _checked(connection: sa.Connection, row: sa.RowMapping | None, name: str) -> Account:
+def _names_in(row: sa.RowMapping) -> list[str]:
+    return [one for one in (row["subject"], row["address"]) if one]
+
+
+def _checked(connection: sa.Connection, row: sa.RowMapping | None, known_as: Sequence[str]) -> Account:
     if row is None:
         raise CredentialError("there is no such reviewer", remedy="list them: checkvalve approvals reviewer list")
-    told, own = ("", ""), sound_events(connection, subject_of(name))
+    require_as_recorded(connection, row)
+    return account(row, known_as)
+
+
+def require_as_recorded(connection: sa.Connection, row: sa.RowMapping) -> None:
+    """Make sure that an account is what the log says of it: its roles, whose it is, its credential and its end.
+
+    Raises:
+        StoreCorruptError: somebody wrote the row by hand.
+    """
+    told, own = ("", ""), sound_events(connection, subject_of(row["name"]))
     for event in own:
         if event.kind == GIVEN:
             body = json.loads(event.body)
             told = (str(body.get("roles")), str(body.get("person")))
     if (row["roles"], row["person"]) != told:
         raise StoreCorruptError(
-            f"the roles of reviewer {name!r} are not what the events say",
+            f"the roles of reviewer {row['name']!r} are not what the events say",
             remedy="nothing was done; verify the audit log: checkvalve audit verify",
         )
     require_account_recorded(connection, row, own)
-    return account(row)
 
 
 def subject_of(name: str) -> str:
@@ -225,8 +217,10 @@ def require_role(connection: sa.Connection, reviewer: Reviewer, *wanted: Role) -
 
     Raises:
         RoleNeededError: none of them; it says who has one.
+        NotAllowedError: a program holds the credential.
     """
     found = account_of(connection, reviewer.name)
+    require_person(found)
     if found.disabled or not found.has(*wanted):
         raise RoleNeededError(
             f"this takes the role {either(wanted)}; {found.name} is {either(found.roles) or 'nothing'}",
@@ -252,6 +246,6 @@ def either(roles: Iterable[Role]) -> str:
 
 
 __all__ = [
-    "EARLIER", "GIVEN", "Account", "People", "Role", "Roster", "Scope", "account", "account_of", "accounts", "either",
-    "require_role", "roles_of", "stored", "subject_of", "who_could",
+    "EARLIER", "GIVEN", "LOOKS", "PROGRAM", "Account", "People", "Role", "Roster", "Scope", "account", "account_of",
+    "accounts", "either", "require_as_recorded", "require_role", "roles_of", "stored", "subject_of", "who_could",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.people import RULE, folded, is_usable, same_person
 from checkvalve.approvals.refusals import SecondPersonError
-from checkvalve.approvals.roles import GIVEN, Account, Role, Scope, accounts, stored, subject_of
+from checkvalve.approvals.roles import GIVEN, LOOKS, Account, Role, Scope, accounts, stored, subject_of
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
 
@@ -50,17 +50,27 @@ def person_for(known: Iterable[Account], name: str, person: str) -> str:
     return whose
 
 
-def give(
-    connection: sa.Connection, name: str, roles: Iterable[Role], scope: Scope, *, person: str, by: str, at: int
+def give(  # each is a part of what the row and the event say
+    connection: sa.Connection,
+    name: str,
+    roles: Iterable[Role],
+    scope: Scope,
+    *,
+    person: str,
+    by: str,
+    at: int,
+    owner: str | None = None,
 ) -> None:
-    """Write what an account may do and whose it is, with the event.
+    """Write what an account may do and whose it is, with the event; ``owner`` is that of a program, None of people.
 
     Raises:
-        QueueError: it would have no role, and still see every call.
+        QueueError: it would have no role, and still see every call; or it is a program's, and would do more than look.
     """
     if not (roles := frozenset(roles)):
         raise QueueError("an account has one role at least", remedy="give one, or disable the account")
-    text, whose = stored(roles, scope), "" if person == name else person
+    if owner is not None and not roles <= LOOKS:
+        raise QueueError("a program looks, and does nothing else", remedy="let a person have these roles")
+    text, whose = stored(roles, scope, owner=owner), "" if person == name else person
     connection.execute(sa.update(reviewers).where(reviewers.c.name == name).values(roles=text, person=whose))
     body: dict[str, JSON] = {"reviewer": name, "roles": text, "person": whose, "by": by}
     audit.append(connection, at=at, kind=GIVEN, subject=subject_of(name), body=body)

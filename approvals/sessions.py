@@ -21,9 +21,11 @@ from checkvalve.approvals.account_tables import sessions
 from checkvalve.approvals.accountcheck import proved_by, session_subject
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.errors import CredentialError
+from checkvalve.approvals.program_rule import require_way_in
 from checkvalve.approvals.proof_holds import of_session, require_holding
 from checkvalve.approvals.proofs import Proof
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.roles import Account, account, require_as_recorded
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
@@ -103,7 +105,8 @@ class Sessions:
         key, now = hashed(name), self.micros()
         with self._store.read() as connection:
             row = _row(connection, key)
-            good = row is not None and _is_reviewer(connection, _reviewer(row))
+            found = None if row is None else _account(connection, _reviewer(row))
+            good = found is not None and not found.program
             proved = proved_by(connection, row) if row is not None else ""
         if row is None:
             return None
@@ -186,10 +189,12 @@ def require_reviewer(connection: sa.Connection, reviewer: Reviewer) -> None:
     """Make sure that somebody still is a reviewer, with the credential they came with.
 
     Raises:
-        CredentialError: the account was disabled, or has another credential now.
+        CredentialError: the account was disabled, has another credential now, or is a program's.
     """
-    if not _is_reviewer(connection, reviewer):
+    found = _account(connection, reviewer)
+    if found is None:
         raise CredentialError("the credential is no longer accepted", remedy="sign in again")
+    require_way_in(found)
 
 
 def hashed(name: str) -> str:
@@ -207,13 +212,22 @@ def _row(connection: sa.Connection, key: str) -> sa.RowMapping | None:
     return connection.execute(sa.select(sessions).where(sessions.c.key == key)).mappings().one_or_none()
 
 
-def _is_reviewer(connection: sa.Connection, who: Reviewer) -> bool:
-    query = sa.select(reviewers.c.selector).where(reviewers.c.name == who.name, reviewers.c.disabled_at.is_(None))
-    return bool(connection.execute(query).scalar() == who.selector)
+def _account(connection: sa.Connection, who: Reviewer) -> Account | None:
+    """Return the account that somebody came with, if it still is one with this credential.
+
+    Raises:
+        StoreCorruptError: somebody wrote it by hand.
+    """
+    query = sa.select(reviewers).where(reviewers.c.name == who.name, reviewers.c.disabled_at.is_(None))
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None or row["selector"] != who.selector:
+        return None
+    require_as_recorded(connection, row)
+    return account(row)
 
 
 def _reviewer(row: Any) -> Reviewer:
-    return Reviewer(str(row["name"]), str(row["selector"]))
+    return Reviewer(str(row["name"]), str(row["selector"]), str(row["method"]))
 
 
 def _session(row: sa.RowMapping, proved: str = "") -> Session:

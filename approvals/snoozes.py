@@ -119,7 +119,7 @@ def _in_view(connection: sa.Connection, proposal: Proposal, away: Iterable[str],
     gone = set(away)
     question = plans.read(connection, proposal.id).question(proposal)
     said = {vote.person for vote in votes.read(connection, proposal.id)}
-    own = frozenset[str]() if single else requesters(proposal.requester, accounts(connection, everyone=True))
+    own = frozenset[str]() if single else requesters(proposal.asked_by, accounts(connection, everyone=True))
     return any(
         Role.APPROVER in account.roles_for(question) and account.name not in gone and account.person not in said | own
         for account in accounts(connection)

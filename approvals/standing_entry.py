@@ -90,15 +90,16 @@ class StandingEntry:
             return False
         return once is None or left is None or (amount <= once and amount <= left)
 
-    def is_for(self, requester: str) -> bool:
+    def is_for(self, requester: str, behind: tuple[str, ...] = ()) -> bool:
         """Say whether calls of this requester are meant: never those of who agreed to it, unless all is one person's.
 
-        A requester whom nobody knows may be anybody, also one of those.
+        ``behind`` are the others who asked, see ``asked_by``. Whom nobody knows may be anybody, also one of those.
         """
         if self.rule.requester not in {ANYBODY, requester}:
             return False
-        return self.single_user or (
-            is_usable(requester) and not any(same_person(requester, person) for person in self._persons())
+        return self.single_user or all(
+            is_usable(name) and not any(same_person(name, person) for person in self._persons())
+            for name in (requester, *behind)
         )
 
     def _persons(self) -> Iterator[str]:

@@ -13,20 +13,19 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import moves, plans
+from checkvalve.approvals import moves, plans, reach
 from checkvalve.approvals.errors import StandingRuleError
-from checkvalve.approvals.people import is_usable, same_person
+from checkvalve.approvals.own_call import own_call
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.records import Proposal
-from checkvalve.approvals.refusals import OutOfScopeError, OwnCallError
+from checkvalve.approvals.refusals import OutOfScopeError
 from checkvalve.approvals.review_rules import ReviewRules
 from checkvalve.approvals.review_tables import afterlooks, undos
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.risk import Tier
 from checkvalve.approvals.roles import Role, require_role
 from checkvalve.approvals.standing import StandingRule
-from checkvalve.approvals.standing_store import persons_of
 
 PEOPLE: Final = 2
 """The most that can agree to a rule: who makes it, and who confirms it."""
@@ -72,13 +71,8 @@ def require_person(
         raise OutOfScopeError(
             "calls like these are outside of what you may approve", remedy="another approver has to agree to it"
         )
-    names = persons_of(connection, {reviewer.name})[reviewer.name]
-    own = not is_usable(proposal.requester) or any(same_person(proposal.requester, name) for name in names)
-    if own and not single_user:
-        raise OwnCallError(
-            "you asked for this call yourself, or nobody knows who did",
-            remedy="another approver has to agree to the rule",
-        )
+    if reach.asked(connection, proposal.asked_by, account) and not single_user:
+        raise own_call(connection, proposal, account, remedy="another approver has to agree to the rule")
 
 
 def require_good_end(connection: sa.Connection, proposal_id: str) -> None:

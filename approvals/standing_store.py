@@ -23,13 +23,15 @@ from checkvalve.approvals.errors import (
     StandingRuleError,
     StoreCorruptError,
 )
+from checkvalve.approvals.people import same_person
 from checkvalve.approvals.records import USED, Proposal
 from checkvalve.approvals.refusals import StaleError
 from checkvalve.approvals.review_tables import standing_rules
+from checkvalve.approvals.roles import accounts
 from checkvalve.approvals.standing import parsed
 from checkvalve.approvals.standing_entry import CLOCK, StandingEntry
 from checkvalve.approvals.tablecheck import require_recorded
-from checkvalve.approvals.tables import proposals, reviewers, uses
+from checkvalve.approvals.tables import proposals, uses
 from checkvalve.filters.strictjson import JSON
 
 KIND = "standing"
@@ -163,15 +165,18 @@ def _uses(connection: sa.Connection, names: list[str]) -> dict[str, list[sa.RowM
 
 
 def persons_of(connection: sa.Connection, names: set[str]) -> dict[str, frozenset[str]]:
-    """Return, for each account, every name of the person behind it: one person may have several accounts."""
-    known = {
-        str(row.name): str(row.person or row.name)
-        for row in connection.execute(sa.select(reviewers.c.name, reviewers.c.person))
-    }
+    """Return, for each account, every name of the person behind it: of all accounts, at providers and in chats.
+
+    The programs of a person are among them: what those ask for, their owner has asked for.
+    """
+    known = accounts(connection, everyone=True)
+    person = {one.name: one.person for one in known}
     found = {}
     for name in names:
-        person = known.get(name, name)
-        found[name] = frozenset({name, person, *(other for other, whose in known.items() if whose == person)})
+        mine = [one for one in known if one.person == person.get(name, name)]
+        own = {name, person.get(name, name), *(word for one in mine for word in (one.name, *one.known_as))}
+        owned = {one.name for one in known if one.program and any(same_person(one.owner, word) for word in own)}
+        found[name] = frozenset(own | owned)
     return found
 
 

@@ -30,7 +30,7 @@ from checkvalve.approvals.review_tables import delegations, standing_rules
 from checkvalve.approvals.ruleset_said import check_rules_of
 from checkvalve.approvals.said import ENDORSEMENT, People, Seen
 from checkvalve.approvals.seed_said import check_seeds
-from checkvalve.approvals.sound_events import sound_events
+from checkvalve.approvals.sound_events import complete_events
 from checkvalve.approvals.standing_check import check_standing
 from checkvalve.approvals.subjectrows import Held, Row, Rows, read, stored
 from checkvalve.approvals.tables import attempts, endorsements, grants, mandates, proposals, reviewers, uses
@@ -71,7 +71,7 @@ def require_recorded(connection: sa.Connection, subject: str, held: Held | None 
         StoreCorruptError: something was edited, planted or removed beside the log, or an event was.
     """
     said = Seen()
-    for event in sound_events(connection, subject):
+    for event in complete_events(connection, subject):
         said.note(event.kind, body_of(event.body), event.at)
     if said.doubted and said.erased:
         raise StoreCorruptError(
@@ -115,7 +115,7 @@ def _same_proposal(row: Row, said: Seen) -> bool:
         stored = digest_bytes(row["canonical"])
         decision = digest_bytes(row["decision"].encode())  # it is stored in its canonical form
         execute_by = None if row["execute_by"] is None else rfc3339(row["execute_by"])
-        if said.torn or (said.record and record_digest(row) != said.record):
+        if said.torn or said.record != (record_digest(row) if said.record else row["behind"]):
             return False
         same = all(str(row[name]) == value for name, value in said.columns.items() if name != "decide_by")
         if not same or rfc3339(row["decide_by"]) != said.columns.get("decide_by"):

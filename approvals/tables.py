@@ -45,6 +45,7 @@ proposals = sa.Table(
     sa.Column("code", Words(), nullable=False),  # why the last move was made, a stable word
     sa.Column("note", Words(), nullable=False),  # the reviewer's own words
     sa.Column("self_approved", sa.Boolean(create_constraint=False), nullable=False),
+    sa.Column("behind", Words(), nullable=False, server_default=""),  # who else asked, JSON; empty: the requester alone
     sa.Index("ix_proposals_thread", "thread", "call_id"),
     sa.Index("ix_proposals_state", "state", "created_at"),
     sa.Index("ix_proposals_decide_by", "state", "decide_by"),

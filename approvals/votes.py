@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -20,10 +20,12 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import audit
 from checkvalve.approvals.canonical import canonical
+from checkvalve.approvals.causes import Present
 from checkvalve.approvals.clock import rfc3339, to_the_second
-from checkvalve.approvals.errors import ConflictError, StoreCorruptError
+from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.plans import Alternative, Need, Plan
 from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.refusals import StaleError, VoteGivenError
 from checkvalve.approvals.review_tables import votes
 from checkvalve.approvals.roles import Account, Role
 from checkvalve.filters.strictjson import JSON
@@ -52,6 +54,7 @@ class Vote:
     code: str
     note: str
     at: int
+    means: str = ""  # by which credential it was said; empty where the caller did not know
 
     def to_json(self) -> dict[str, JSON]:
         """Return the published form."""
@@ -61,6 +64,7 @@ class Vote:
             "vote": YES if self.yes else NO,
             "roles": [*sorted(role.value for role in self.roles)],
             "via": self.via,
+            "means": self.means,
             "endorse": self.endorse,
             "code": self.code,
             "note": self.note,
@@ -76,6 +80,7 @@ class Voter:
     roles: frozenset[Role]
     via: str = ""
     own: bool = False  # they asked for the call themselves, which a single-user setting lets pass
+    means: str = ""  # by which credential they came
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +168,12 @@ def read(connection: sa.Connection, proposal_id: str) -> list[Vote]:
     Raises:
         StoreCorruptError: a row holds what this program never writes.
     """
-    return [_vote(row) for row in connection.execute(_OF_ONE, {"wanted": proposal_id}).mappings().all()]
+    return of_rows(connection.execute(_OF_ONE, {"wanted": proposal_id}).mappings().all())
+
+
+def of_rows(rows: Iterable[Mapping[str, Any] | sa.RowMapping]) -> list[Vote]:
+    """Return the votes in database rows, oldest first; raises as :func:`read`."""
+    return sorted((_vote(row) for row in rows), key=lambda one: (one.at, one.person))
 
 
 def read_all(connection: sa.Connection, proposal_ids: Sequence[str]) -> dict[str, list[Vote]]:
@@ -226,6 +236,7 @@ def cast(  # noqa: PLR0913  # each is a column of the vote
         "vote": YES if yes else NO,
         "roles": canonical(list(roles)).decode(),
         "via": voter.via,
+        "means": voter.means,
         "digest": proposal.digest,
         "endorse": yes and endorse,
         "code": code,
@@ -248,7 +259,7 @@ def _write(connection: sa.Connection, proposal_id: str, person: str, row: dict[s
         return
     mine = (votes.c.proposal_id == proposal_id, votes.c.person == person, votes.c.vote == YES)
     if connection.execute(sa.update(votes).where(*mine).values(**row)).rowcount != 1:
-        raise ConflictError("this vote has changed", remedy="look at the question again; nothing was changed")
+        raise StaleError("this vote has changed", remedy="look at the question again; nothing was changed")
 
 
 def require_unused(cast_before: Sequence[Vote], voter: Voter, *, yes: bool) -> Vote | None:
@@ -264,7 +275,8 @@ def require_unused(cast_before: Sequence[Vote], voter: Voter, *, yes: bool) -> V
         (v for v in cast_before if v.reviewer == voter.account.name or not voices.isdisjoint({v.person, v.via})), None
     )
     if earlier is not None and (yes or not earlier.yes or earlier.person != voter.account.person):
-        raise ConflictError(_said_already(earlier), remedy=_way_out(earlier, yes=yes))
+        told = Present(by=f"reviewer:{earlier.reviewer}", at=earlier.at, digest=earlier.digest)
+        raise VoteGivenError(_said_already(earlier), remedy=_way_out(earlier, yes=yes), present=told)
     return earlier
 
 
@@ -280,6 +292,6 @@ def _way_out(earlier: Vote, *, yes: bool) -> str:
 
 
 __all__ = [
-    "CAST", "NO", "YES", "Tally", "Vote", "Voter", "cast", "reachable", "read", "read_all", "require_unused",
+    "CAST", "NO", "YES", "Tally", "Vote", "Voter", "cast", "of_rows", "reachable", "read", "read_all", "require_unused",
     "shortfall", "tally",
 ]  # fmt: skip

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from checkvalve.gateway.people_settings import PeopleSettings
 
 
-class AdoptionSettings(BaseModel):
+class AdoptionSettings(PeopleSettings):
     """The setting that says whether rules have to be adopted before anything runs."""
 
     require_adoption: bool = Field(
@@ -21,8 +23,8 @@ SIGN_IN: Final = (
 """Settings that decide who somebody is who comes from an organisation's sign-in, and what that person may do."""
 DECIDING: Final = (
     *SIGN_IN,
-    "bits_per_source", "break_glass", "break_glass_open", "decide_within", "endorsed_for", "execute_within",
-    "inbound_detectors", "inbound_filter", "inbound_keys", "inbound_keys_of", "inbound_max_tokens",
+    "agent_owner", "bits_per_source", "break_glass", "break_glass_open", "decide_within", "endorsed_for",
+    "execute_within", "inbound_detectors", "inbound_filter", "inbound_keys", "inbound_keys_of", "inbound_max_tokens",
     "inbound_seconds", "inbound_tokens", "inbound_withhold", "max_asks", "max_calls", "max_questions", "max_turns",
     "mode", "on_new_message", "outbound_hosts", "outbound_images", "outbound_links", "outbound_mask", "profile",
     "require_adoption", "review_budget", "review_idle", "review_session", "sandbox", "sandbox_disk",

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from checkvalve.approvals.queue import Queue
-from checkvalve.gateway import doctor_agent, doctor_people, doctor_rules, doctor_service
+from checkvalve.gateway import doctor_agent, doctor_owners, doctor_people, doctor_pins, doctor_rules, doctor_service
 from checkvalve.gateway.app import open_queue
 from checkvalve.gateway.doctor import Check, Finding, State, examine, result, unknown
 from checkvalve.gateway.doctor_user import user_of
@@ -68,9 +68,11 @@ def look(found: LoadedSettings, *, agent_user: str = "", secrets: Sequence[Path]
         ("self-approval", lambda: doctor_people.self_approval(settings)),
         ("address", lambda: doctor_people.addresses(settings)),
         ("organisation's sign-in", lambda: doctor_people.provider(settings)),
+        ("owners of tokens", lambda: doctor_owners.tokens(settings)),
         ("files", lambda: doctor_service.files(settings)),
         ("sandbox", lambda: doctor_service.sandbox(settings, file)),
         ("anchors", lambda: doctor_service.anchors(settings)),
+        ("pinned versions", lambda: doctor_pins.pinned(settings)),
     ]
     findings = examine([*checks, ("database", lambda: doctor_service.database(settings))])
     if any(one.check == "database" and one.state is not State.OK for one in findings):
@@ -86,6 +88,7 @@ def _inside(queue: Queue, found: LoadedSettings) -> Iterable[tuple[str, Check]]:
         ("clock", lambda: doctor_service.clock(queue.store)),
         ("reviewers", lambda: doctor_people.quorum(queue)),
         ("passkeys", lambda: doctor_people.ways_in(queue)),
+        ("owners of programs", lambda: doctor_owners.programs(queue, found.settings)),
         ("rules", lambda: doctor_rules.adoption(queue, found)),
     )
 

@@ -28,7 +28,7 @@ def quorum(queue: Queue) -> Iterator[Finding]:
     """Say whether the people who may decide can answer every question that the review rules can come to."""
     people: dict[str, set[Role]] = {}
     for account in queue.reviewers.accounts():
-        if not account.disabled:
+        if not account.disabled and not account.program:
             people.setdefault(account.person, set()).update(account.roles)
     if not people:
         yield problem("reviewers", "nobody may decide: every question will expire", "checkvalve serve prints a link")
@@ -57,7 +57,7 @@ def self_approval(settings: Settings) -> Iterator[Finding]:
 def ways_in(queue: Queue) -> Iterator[Finding]:
     """Say who would decide grave calls by a password or token alone."""
     checks, identities = Checks.of(queue.reviewers), Identities(queue.reviewers)
-    names = [one.name for one in queue.reviewers.accounts() if not one.disabled]
+    names = [one.name for one in queue.reviewers.accounts() if not one.disabled and not one.program]
     without = [name for name in names if not checks.passkeys.of(name)]
     if any(plan.step_up for _, plan, _ in queue.rules.every()) and without:
         text = f"{len(without)} of {len(names)} accounts have no passkey: for them a step-up takes a password or token"

@@ -21,7 +21,9 @@ from checkvalve.approvals.fieldspec import Effect, Role
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.mandate_file import MAX_MANDATES
 from checkvalve.approvals.mandates import MAX_CALLS, MAX_TEXT, Mandate
+from checkvalve.approvals.people import MAX_NAME
 from checkvalve.gateway.app import Gateway
+from checkvalve.gateway.http_people import behind_run, require_a_person
 from checkvalve.gateway.http_problems import Problem
 from checkvalve.gateway.http_tokens import Client
 from checkvalve.gateway.run_log import OVER, RunLog, RunRecord
@@ -79,6 +81,9 @@ class NewRun(_Body):
     thread: str | None = Field(None, pattern=NAME, description="the name of the run; drawn when not given")
     message_id: str | None = Field(None, pattern=NAME, description="makes a repeated request harmless")
     mandates: list[NewMandate] = Field(default_factory=list, max_length=MAX_MANDATES)
+    on_behalf_of: str = Field(
+        "", max_length=MAX_NAME, description="the person for whom a program starts it: who may not approve it either"
+    )
 
 
 class NewMessage(_Body):
@@ -131,8 +136,10 @@ class RunServer:
     def begin(self, body: NewRun, client: Client) -> str:
         """Take in a new run: 1. claim its name, 2. grant its mandates, 3. keep the task, 4. let it run."""
         thread, mandates = body.thread or uuid4().hex, [item.value() for item in body.mandates]
+        require_a_person(client, mandates)
+        behind = behind_run(client, body.on_behalf_of)
         taken = self.log.find(thread) is None and bool(self.gateway.content.items(thread))
-        if taken or not self.log.claim(thread, client.name):
+        if taken or not self.log.claim(thread, client.name, behind):
             raise Problem(409, "thread_taken", "this name is in use", "take another one, or let one be drawn")
         record = self.own(thread, client)
         if record.status != "accepted" and body.message_id is None:
@@ -141,11 +148,12 @@ class RunServer:
         return self.say(thread, client, body.task, body.message_id)
 
     def give(self, thread: str, client: Client, mandates: Sequence[Mandate]) -> list[MandateEntry]:
-        """Grant mandates for a run of this client.
+        """Grant mandates for a run of this client, which has to be a person's.
 
         Raises:
             Problem: the deadline of one is over or too far away, or there are too many.
         """
+        require_a_person(client, mandates)
         granted, by = self.gateway.queue.mandates, f"client:{client.name}"
         try:
             return granted.grant(mandates, thread=thread, requester=client.name, by=by)
@@ -160,6 +168,7 @@ class RunServer:
         """
         self._context(thread, message_id)
         context = self.pipeline.tell(text, thread=thread, message_id=message_id or "")
+        self.log.note(RunRecord(context, client.name, "running", behind=self.log.behind(thread)))
         self.go_on(context, client)
         return context
 
@@ -171,7 +180,7 @@ class RunServer:
 
     def go_on(self, thread: str, client: Client) -> None:
         """Note that the run is under way, and let it run."""
-        self.log.note(RunRecord(thread, client.name, "running"))
+        self.log.note(RunRecord(thread, client.name, "running", behind=behind_run(client)))
         self.worker.submit(thread, client.name)
 
     def view(self, record: RunRecord) -> RunView:

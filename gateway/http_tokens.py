@@ -2,7 +2,8 @@
 
 Guarantees: a token is shown once and kept nowhere; the file is written whole or not at all, and for its owner alone; a
 changed file counts from the next request on, and two who change it at once both get their way. A token says in whose
-name runs are made, and decides no approval.
+name runs are made, whether a person or a program holds it, and who owns it; it decides no approval, and what is a
+program's never becomes a person's.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,6 +48,8 @@ class Client:
     selector: str
     scopes: frozenset[str]
     until: int = 0  # seconds since 1970; 0: until it is taken back
+    program: bool = False  # a program holds it, and no person
+    owner: str = ""  # who answers for it; empty: nobody said, or it was made before tokens had owners
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ class _Entry:
     hash: str
     scopes: list[str]
     until: int = 0
+    program: bool = False
+    owner: str = ""
 
     def is_over(self, now: float) -> bool:
         """Say whether its time is over."""
@@ -75,11 +80,15 @@ class ApiTokens:
         self._entries: dict[str, _Entry] = {}
         self._known: dict[str, str] = {}  # digest of a token that was accepted → its selector
 
-    def add(self, name: str, scopes: Sequence[str] = SCOPES, *, days: int = 0) -> str:
+    def add(
+        self, name: str, scopes: Sequence[str] = SCOPES, *, days: int = 0, program: bool = False, owner: str = ""
+    ) -> str:
         """Add a token for ``name`` and return it; it is good for ``days``, or where that is 0 until it is taken back.
 
+        ``program`` says that no person holds it; ``owner`` is who answers for it, by default the person who holds it.
+
         Raises:
-            TokenError: the name or a scope is unusable, or the file cannot be written.
+            TokenError: a name or a scope is unusable, or the file cannot be written.
         """
         person = folded(name)
         if not is_usable(name):
@@ -90,7 +99,8 @@ class ApiTokens:
         if not 0 <= days <= MAX_DAYS:
             raise TokenError(f"a token is good for 1 to {MAX_DAYS} days", "give a number of days, or none")
         until = int(self.clock()) + days * _DAY if days else 0
-        entry = _Entry(person, selector, self._hasher.hash(secret), sorted(set(scopes)), until)
+        whose = _owner(owner) or ("" if program else person)
+        entry = _Entry(person, selector, self._hasher.hash(secret), sorted(set(scopes)), until, program, whose)
         with self._changing():
             self._write([*self._entries.values(), entry])
         return f"{_PREFIX}_{selector}_{secret}"
@@ -105,6 +115,21 @@ class ApiTokens:
             if selector not in self._entries:
                 raise TokenError("there is no such token", "see `checkvalve token list`")
             self._write([entry for entry in self._entries.values() if entry.selector != selector])
+
+    def give_to(self, selector: str, owner: str, *, program: bool = False) -> None:
+        """Say whose a token is, and with ``program`` that a program holds it, which it does for ever then.
+
+        Raises:
+            TokenError: there is none of this selector, or the owner is no name of a person.
+        """
+        if not (whose := _owner(owner)):
+            raise TokenError("a token belongs to somebody", "name the person who answers for it")
+        with self._changing():
+            if selector not in self._entries:
+                raise TokenError("there is no such token", "see `checkvalve token list`")
+            found = self._entries[selector]
+            changed = replace(found, owner=whose, program=found.program or program)
+            self._write([changed if entry is found else entry for entry in self._entries.values()])
 
     def clients(self) -> list[Client]:
         """Return the tokens, without what would let anybody in."""
@@ -213,4 +238,10 @@ class ApiTokens:
 
 
 def _client(entry: _Entry) -> Client:
-    return Client(entry.name, entry.selector, frozenset(entry.scopes), entry.until)
+    return Client(entry.name, entry.selector, frozenset(entry.scopes), entry.until, entry.program, entry.owner)
+
+
+def _owner(name: str) -> str:
+    if name and not is_usable(name):
+        raise TokenError(f"an owner has a printable name: {RULE}", "use the name or address of a person")
+    return folded(name)

@@ -25,6 +25,7 @@ from checkvalve.approvals.identities import Identity
 from checkvalve.approvals.roles import Role
 from checkvalve.gateway.errors import MissingExtraError, OidcError
 from checkvalve.gateway.oidc_fetch import ask, check_address
+from checkvalve.gateway.oidc_machines import is_machine
 
 ALGORITHMS: Final = ("RS256", "PS256", "ES256", "RS384", "RS512", "PS384", "PS512", "ES384", "ES512")
 """Signatures that are taken: with public keys only. A key that both sides know, or none, proves nothing here."""
@@ -171,7 +172,9 @@ class Provider:
         raise AssertionError  # the second time ends above
 
     def _told(self, claims: Mapping[str, Any]) -> Told:
-        """Decide who may come in, and as what: 1. a verified address of a domain, 2. a group with roles."""
+        """Decide who may come in, as what: 0. a person, 1. a verified address of a domain, 2. a group with roles."""
+        if is_machine(claims, self.rules.client_id):  # 0.
+            raise OidcError("machine", "the sign-in service says of a program who it is, and of no person")
         address = claims.get("email")
         verified = isinstance(address, str) and claims.get("email_verified") is True
         domain = str(address).rpartition("@")[2].lower() if verified else ""

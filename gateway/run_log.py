@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import uuid4
 
+from checkvalve.approvals.asked_by import Behind, as_json, once
 from checkvalve.approvals.content import SqlContentStore
 from checkvalve.filters.labels import CLEAN
 from checkvalve.filters.strictjson import JSON
@@ -25,13 +26,17 @@ OVER: Final = frozenset({"answered", "stopped", "failed"})
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """How a run stands: ``accepted``, ``running``, ``waiting``, ``answered``, ``stopped`` or ``failed``."""
+    """How a run stands: ``accepted``, ``running``, ``waiting``, ``answered``, ``stopped`` or ``failed``.
+
+    ``behind`` are the people who asked for it beside the requester: whoever was noted once stays.
+    """
 
     thread: str
     requester: str
     status: str
     code: str = ""
     waiting: tuple[str, ...] = field(default=())
+    behind: tuple[Behind, ...] = field(default=())
 
     def to_json(self) -> dict[str, JSON]:
         """Return the stored form."""
@@ -41,6 +46,7 @@ class RunRecord:
             "status": self.status,
             "code": self.code,
             "waiting": list(self.waiting),
+            "behind": as_json(self.behind),
         }
 
 
@@ -52,10 +58,18 @@ def _record(data: JSON) -> RunRecord | None:
             "status": str(status),
             "code": str(code),
             "waiting": list(waiting),
+            **more,
         }:
-            return RunRecord(thread, requester, status, code, tuple(str(name) for name in waiting))
+            names = tuple(str(name) for name in waiting)
+            return RunRecord(thread, requester, status, code, names, _behind(more.get("behind")))
         case _:
             return None
+
+
+def _behind(told: JSON) -> tuple[Behind, ...]:
+    """Return the people of a stored record; an older version kept none."""
+    listed = told if isinstance(told, list) else []
+    return tuple(Behind(str(one.get("why")), str(one.get("name"))) for one in listed if isinstance(one, dict))
 
 
 class RunLog:
@@ -68,10 +82,10 @@ class RunLog:
         self._runs: dict[str, RunRecord] = {}
         self._seen = 0
 
-    def claim(self, thread: str, requester: str) -> bool:
+    def claim(self, thread: str, requester: str, behind: tuple[Behind, ...] = ()) -> bool:
         """Take ``thread`` for ``requester``; say whether it is theirs, now or since before."""
         if self.find(thread) is None:
-            self.note(RunRecord(thread, requester, "accepted"))
+            self.note(RunRecord(thread, requester, "accepted", behind=behind))
         found = self.find(thread)
         return found is not None and found.requester == requester
 
@@ -84,6 +98,11 @@ class RunLog:
         with self._lock:
             self._refresh()
             return self._runs.get(thread)
+
+    def behind(self, thread: str) -> tuple[Behind, ...]:
+        """Return who asked for the run of ``thread`` beside its requester; nobody where there is none."""
+        found = self.find(thread)
+        return () if found is None else found.behind
 
     def under_way(self) -> list[RunRecord]:
         """Return the runs that are not over."""
@@ -105,7 +124,13 @@ class RunLog:
             self._seen = item.seq
             if (record := _record(item.value)) is not None:
                 first = self._runs.get(record.thread)
-                self._runs[record.thread] = replace(record, requester=first.requester) if first else record
+                self._runs[record.thread] = _joined(first, record) if first else record
+
+
+def _joined(first: RunRecord, now: RunRecord) -> RunRecord:
+    """Return how a run stands now, for whom it was begun, and everybody who was ever behind it."""
+    behind = once(first.requester, (*first.behind, *now.behind))
+    return replace(now, requester=first.requester, behind=behind)
 
 
 __all__ = ["OVER", "RunLog", "RunRecord"]

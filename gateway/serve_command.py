@@ -8,26 +8,25 @@ where nobody is a reviewer yet, a link that is good once and for an hour is prin
 from __future__ import annotations
 
 import errno
-import json
 import socket
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
-from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.manifest import load_manifest
 from checkvalve.approvals.policy import load_policy
 from checkvalve.approvals.queue import Queue
 from checkvalve.gateway.app import build, open_queue
 from checkvalve.gateway.errors import MissingExtraError, SettingsError
-from checkvalve.gateway.http_tokens import SCOPES, ApiTokens
+from checkvalve.gateway.http_tokens import ApiTokens
 from checkvalve.gateway.ladder_keeper import LadderKeeper
-from checkvalve.gateway.logs import get_logger, printable
+from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.places import tokens_file
 from checkvalve.gateway.rules_said import say_rules
 from checkvalve.gateway.seed_keeper import SeedKeeper
 from checkvalve.gateway.settings import LoadedSettings, Settings, refuse_reviewer_token
+from checkvalve.gateway.token_command import add_tokens
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _BACKLOG = 128  # connections that wait to be accepted
@@ -39,7 +38,7 @@ def register(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
     """Add the commands to ``app``; ``loaded`` reads the settings."""
     _add_serve(app, loaded)
     tokens = typer.Typer(help="Who may use the HTTP API.", no_args_is_help=True)
-    _add_tokens(tokens, loaded)
+    add_tokens(tokens, loaded)
     app.add_typer(tokens, name="token")
 
 
@@ -198,62 +197,6 @@ def _listening(settings: Settings) -> socket.socket:
             f"nothing can listen at {host}:{port} ({error.strerror})", "give another --host or --port"
         ) from error
     return listener
-
-
-def _add_tokens(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
-    def tokens() -> ApiTokens:
-        return ApiTokens(tokens_file(loaded().settings))
-
-    @app.command("add")
-    def add(
-        name: Annotated[str, typer.Argument(help="In whose name its runs are made; this person may not approve them.")],
-        *,
-        scope: Annotated[
-            list[str] | None, typer.Option(help=f"What it may: {', '.join(SCOPES)}; default: both.")
-        ] = None,
-        days: Annotated[int, typer.Option(help="Days for which it is good; 0: until it is taken back.", min=0)] = 0,
-    ) -> None:
-        """Add a token and print it, once. A name may have several."""
-        known = tokens()
-        token = known.add(name, scope or SCOPES, days=days)
-        typer.echo("This token is shown once:", err=True)
-        person = next(client.name for client in known.clients() if client.selector == token.split("_")[1])
-        same = [client.selector for client in known.clients() if client.name == person]
-        if len(same) > 1:
-            typer.echo(
-                f"{person} now has {len(same)} tokens; take one back: checkvalve token remove SELECTOR", err=True
-            )
-        typer.echo(token)
-
-    @app.command("list")
-    def list_(*, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-        """List the tokens by their selectors."""
-        known = tokens()
-        rows = [
-            {"selector": c.selector, "name": c.name, "scopes": sorted(c.scopes), "until": _day(c.until)}
-            for c in known.clients()
-        ]
-        if as_json:
-            typer.echo(json.dumps(rows, indent=2))
-        elif not rows:
-            typer.echo(f"there is no token in {printable(str(known.file))} yet: checkvalve token add NAME")
-        else:
-            for row in rows:
-                until = f"  until {row['until']}" if row["until"] else ""
-                typer.echo(f"{row['selector']}  {row['name']}  {', '.join(row['scopes'])}{until}")
-
-    @app.command("remove")
-    def remove(selector: Annotated[str, typer.Argument(help="The selector that `token list` shows.")]) -> None:
-        """Take a token back; running servers refuse it from now on."""
-        known = tokens()
-        if selector not in {client.selector for client in known.clients()}:
-            typer.echo("error: there is no such token (see: checkvalve token list)", err=True)
-            raise typer.Exit(_REFUSED)
-        known.remove(selector)
-
-
-def _day(seconds: int) -> str:
-    return to_the_second(seconds * 1_000_000) if seconds else ""
 
 
 __all__ = ["register", "serve"]

@@ -9,6 +9,7 @@ that was planted opens nothing. A chat's identity signs nobody in to the pages: 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import sqlalchemy as sa
@@ -61,7 +62,7 @@ def who(queue: Queue, said: Said) -> Reviewer:
         raise CredentialError(
             "this account of Teams belongs to no reviewer", remedy="link it: checkvalve channels link NAME"
         )
-    return proof.reviewer
+    return replace(proof.reviewer, means="chat")
 
 
 def _of_selector(queue: Queue, selector: str) -> Reviewer | None:

@@ -40,7 +40,14 @@ def _page(
             raise Stop(403, "administrator") from None
     added = {entry.name: entry for entry in queue.reviewers.list()}
     rows = [
-        (one, line(one.name), line(one.person), [role for role in Role if role in one.roles], added[one.name].added_at)
+        (
+            one,
+            line(one.name),
+            line(one.person),
+            line(one.owner),
+            [role for role in Role if role in one.roles],
+            added[one.name].added_at,
+        )
         for one in queue.reviewers.accounts()
     ]
     return visit.page(

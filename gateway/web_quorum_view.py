@@ -29,6 +29,7 @@ class VoteView:
     roles: tuple[str, ...]
     note: Shown
     at: int
+    by_token: bool  # said with a token, which a person has and a program could
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def quorum_view(visit: Visit, row: Seen) -> QuorumView:
 def _alone(visit: Visit, proposal: Proposal) -> bool:
     with visit.desk.queue.store.read() as connection:
         known = accounts(connection)
-    return {one.person for one in known} <= requesters(proposal.requester, known)
+    return {one.person for one in known} <= requesters(proposal.asked_by, known)
 
 
 def _refusal(visit: Visit, proposal: Proposal, *, yes: bool) -> str:
@@ -111,7 +112,8 @@ def _so_far(ways: tuple[Alternative, ...], missing: Alternative) -> tuple[tuple[
 def _vote(vote: Vote) -> VoteView:
     roles = tuple(sorted(role.value for role in vote.roles))
     words = vote.note or vote.code
-    return VoteView(vote.yes, line(vote.reviewer), line(vote.via), roles, line(words, limit=2_000), vote.at)
+    said = line(words, limit=2_000)
+    return VoteView(vote.yes, line(vote.reviewer), line(vote.via), roles, said, vote.at, vote.means == "token")
 
 
 __all__ = ["QuorumView", "VoteView", "quorum_view"]

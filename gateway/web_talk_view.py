@@ -11,10 +11,12 @@ from typing import Final
 
 from checkvalve.approvals import remarks, snoozes
 from checkvalve.approvals.edits import lineage, whole_talk
-from checkvalve.approvals.people import is_usable, same_person
+from checkvalve.approvals.people import is_usable
+from checkvalve.approvals.reach import asked
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.redaction import Veil
 from checkvalve.approvals.responding import response_of
+from checkvalve.approvals.roles import account_of
 from checkvalve.approvals.seen import Seen
 from checkvalve.gateway.web_card import texts
 from checkvalve.gateway.web_desk import Visit
@@ -81,11 +83,17 @@ def talk_view(visit: Visit, proposal: Proposal) -> TalkView:
             )
         ),
         response=shown(veil.text(text)) if (text := response_of(proposal)) else None,
-        own=is_usable(proposal.requester) and same_person(proposal.requester, visit.reviewer.name),
+        own=is_usable(proposal.requester) and _asked(visit, proposal),
         spans=tuple((span, span * _MINUTE) for span in SPANS if now + span * _MINUTE < proposal.decide_by),
         snoozed=mine.get(proposal.id),
         hidden=proposal.id in hidden,
     )
+
+
+def _asked(visit: Visit, proposal: Proposal) -> bool:
+    """Say whether this person is one of those who asked for the call."""
+    with visit.desk.queue.store.read() as connection:
+        return asked(connection, proposal.asked_by, account_of(connection, visit.reviewer.name))
 
 
 def _remark(item: remarks.Remark, now: str, veil: Veil) -> RemarkView:

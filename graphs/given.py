@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from checkvalve.approvals import flood
+from checkvalve.approvals.asked_by import Behind
 from checkvalve.approvals.decision import ANSWER, Decision
 from checkvalve.approvals.edits import current
 from checkvalve.approvals.erased_words import GONE
@@ -88,6 +89,11 @@ def asked_before(queue: Queue, stands: Snapshot, request: ActionRequest, *, mode
     return None
 
 
+def behind(queue: Queue, thread: str, requester: str, *, by_hand: bool = False) -> tuple[Behind, ...]:
+    """Return who asked for the calls of a task beside its requester; what a person asks for by hand has no agent."""
+    return queue.owners.behind(thread, requester, by_agent=not by_hand)
+
+
 def mandates_of(queue: Queue, thread: str, requester: str, own: Earlier | None) -> list[MandateEntry]:
     """Return the mandates for a call; ``own`` is its record, where it was decided before."""
     if own is None:
@@ -154,6 +160,7 @@ __all__ = [
     "Effects",
     "Results",
     "asked_before",
+    "behind",
     "effects",
     "held_back",
     "idempotency",

@@ -14,6 +14,7 @@ from typing import Literal
 import sqlalchemy as sa
 
 from checkvalve.approvals import endorsing, flood
+from checkvalve.approvals.asked_by import Owners
 from checkvalve.approvals.content import HistoryItem, SqlContentStore
 from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.endorsements import Endorsement
@@ -65,6 +66,7 @@ class _PastQueue(Queue):
         self._row, self._earlier = row, list(earlier)
         self.mandates = queue.mandates.as_of(row.created_at, row.id)
         self.standing_rules = queue.standing_rules.as_of(row.created_at, row.id)
+        self.owners = Owners(of_task=lambda _thread: row.behind)
         self.decision: Decision | None = None
 
     def list(self, states: Iterable[State] | None = None, *, thread: str = "") -> list[Proposal]:  # noqa: ARG002

@@ -41,10 +41,12 @@ _Seen = TypeVar("_Seen")
 class GuardSession:
     """The guard of one thread. Safe to use from several threads of a process; the store serves several processes."""
 
-    def __init__(self, services: Services, thread: str, requester: str = "", *, isolated: bool = False) -> None:
-        """Guard ``thread``; ``isolated`` says that the model that proposes sees references and no content."""
+    def __init__(
+        self, services: Services, thread: str, requester: str = "", *, isolated: bool = False, by_hand: bool = False
+    ) -> None:
+        """Guard ``thread``; ``isolated``: its model sees references alone; ``by_hand``: a person proposes, no agent."""
         self.thread = thread
-        self._isolated = isolated
+        self._isolated, self._by_hand = isolated, by_hand
         self._services = services
         self._requester = requester
         self._lock = threading.RLock()
@@ -201,14 +203,9 @@ class GuardSession:
         Raises:
             HostileInputError: the call cannot be parsed.
         """
-        return ActionRequest.build(
-            call.tool,
-            dict(call.args),
-            server=call.server,
-            thread=self.thread,
-            call_id=call.id,
-            requester=self._requester,
-        )
+        names = {"server": call.server, "thread": self.thread, "call_id": call.id, "requester": self._requester}
+        behind = given.behind(self._services.queue, self.thread, self._requester, by_hand=self._by_hand)
+        return ActionRequest.build(call.tool, dict(call.args), **names, behind=behind)
 
     def _decide(self, request: ActionRequest, call: Call, stands: Snapshot) -> Decision:
         services = self._services

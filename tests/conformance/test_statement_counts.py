@@ -42,7 +42,7 @@ def test_a_question_from_its_proposal_to_its_end(store: Store, desk: Desk) -> No
     most(store, 8, lambda: desk.propose(request=request))
     proposal = desk.propose(request=request)
     most(store, 4, lambda: desk.propose(request=request))
-    most(store, 13, lambda: desk.queue.approve(proposal.id, desk.reviewer, proposal.digest, endorse=False))
+    most(store, 14, lambda: desk.queue.approve(proposal.id, desk.reviewer, proposal.digest, endorse=False))
     most(store, 20, lambda: Executor(desk.queue).run(proposal.id, lambda _args, _key: "sent"))
     most(store, 5, lambda: Executor(desk.queue).look(proposal.id))
 
@@ -57,7 +57,7 @@ def test_a_call_that_a_rule_allows(store: Store, desk: Desk) -> None:
 
 def test_a_yes_that_accepts_data(store: Store, desk: Desk) -> None:
     proposal = desk.propose()
-    most(store, 16, lambda: desk.approve(proposal))
+    most(store, 17, lambda: desk.approve(proposal))
 
 
 def test_a_no(store: Store, desk: Desk) -> None:

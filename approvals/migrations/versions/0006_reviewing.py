@@ -17,6 +17,7 @@ depends_on = None
 def upgrade() -> None:
     op.add_column("reviewers", sa.Column("roles", sa.Text, nullable=False, server_default=""))
     op.add_column("reviewers", sa.Column("person", sa.Text, nullable=False, server_default=""))
+    op.add_column("proposals", sa.Column("behind", sa.Text, nullable=False, server_default=""))
     op.create_index("ix_proposals_decide_by", "proposals", ["state", "decide_by"])
     op.create_index("ix_proposals_tool", "proposals", ["tool", "created_at"])
     op.create_index("ix_proposals_open", "proposals", ["thread", "state", "digest"])
@@ -40,6 +41,7 @@ def _reviewing() -> None:
         sa.Column("edited_by", sa.Text, nullable=False, server_default=""),
         sa.Column("step", sa.Integer, nullable=False, server_default="0"),
         sa.Column("next_at", sa.BigInteger, nullable=True),
+        sa.Column("ahead", sa.Integer, nullable=False, server_default="0"),
         sa.Column("unreachable_at", sa.BigInteger, nullable=True),
     )
     op.create_index("ix_plans_due", "plans", ["next_at"])
@@ -54,6 +56,7 @@ def _reviewing() -> None:
         sa.Column("vote", sa.String(3), nullable=False),
         sa.Column("roles", sa.Text, nullable=False),
         sa.Column("via", sa.Text, nullable=False),
+        sa.Column("means", sa.String(12), nullable=False),
         sa.Column("digest", sa.String(71), nullable=False),
         sa.Column("endorse", sa.Boolean, nullable=False),
         sa.Column("code", sa.Text, nullable=False),
@@ -99,6 +102,7 @@ def _reviewing() -> None:
         sa.Column("looked_by", sa.Text, nullable=False),
         sa.Column("looked_at", sa.BigInteger, nullable=True),
         sa.Column("finding", sa.Text, nullable=False),
+        sa.Column("disagreed", sa.Boolean, nullable=False),
     )
     op.create_table(
         "standing_rules",
@@ -183,6 +187,7 @@ def _signing_in() -> None:
         sa.Column("issuer", sa.Text, primary_key=True),
         sa.Column("subject", sa.Text, primary_key=True),
         sa.Column("name", sa.Text, sa.ForeignKey("reviewers.name"), nullable=False),
+        sa.Column("address", sa.Text, nullable=False),
         sa.Column("linked_at", sa.BigInteger, nullable=False),
         sa.Column("removed_at", sa.BigInteger, nullable=True),
     )
