@@ -11,6 +11,7 @@ import typer
 from rich.text import Text
 
 from checkvalve.approvals import audit
+from checkvalve.approvals.bounds_shown import mandate_shown
 from checkvalve.approvals.card import plain_table, safe
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import MandateError, QueueError
@@ -53,7 +54,7 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
             now = queue.clock()
             found = [item for item in queue.mandates.list(thread=thread) if everything or item.state(now) == "in force"]
             if as_json:
-                told = [queue.veiling.veil(item.thread).json(item.to_json(now)) for item in found]
+                told = [mandate_shown(item.to_json(now), queue.veiling.veil(item.thread)) for item in found]
                 typer.echo(json.dumps(told, indent=2))
             elif not found:
                 console().print(Text(neutralise(f"no mandate is in force in {queue.store.address}")), soft_wrap=True)
@@ -66,7 +67,7 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         with opened(open_queue) as queue:
             found, now = queue.mandates.find(mandate_id), queue.clock()
             if as_json:
-                typer.echo(json.dumps(queue.veiling.veil(found.thread).json(found.to_json(now)), indent=2))
+                typer.echo(json.dumps(mandate_shown(found.to_json(now), queue.veiling.veil(found.thread)), indent=2))
                 return
             with queue.store.read() as connection:
                 events = list(audit.read_events(connection, subject=found.id))

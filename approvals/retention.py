@@ -4,7 +4,8 @@
    the key alone it proves what is removed now.
 2. Removed are tasks whose calls are all over and have not moved since the given time: calls, permits, attempts, plans,
    votes, remarks, what would undo them, their stored words and results, and their events; hand-overs and sessions that
-   ended before; and old heartbeats and refusals. What stays: a call that gave or used an endorsement, a mandate or a
+   ended before; seeded items that were closed, and consents to them that were taken back, before; and old heartbeats
+   and refusals. What stays: a call that gave or used an endorsement, a mandate or a
    standing rule, one that somebody has yet to look at, and one whose undoing is under way.
    So do the events of a log that was closed, and the calls that they are about.
 3. An event has the numbers of what was removed, the digest of the archive and its checkpoint. The hashes of removed
@@ -41,6 +42,8 @@ from checkvalve.approvals.review_tables import (
     undos,
     votes,
 )
+from checkvalve.approvals.seed_said import SUBJECT
+from checkvalve.approvals.seed_tables import seed_consents, seeds
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import attempts, content, endorsements, events, grants, history, proposals, uses
 from checkvalve.filters.strictjson import JSON
@@ -78,7 +81,8 @@ def prune(store: Store, keys: Sequence[PublicKey], archive: Path, *, before: int
     with store.write() as connection:
         calls, numbers = _old(connection, before, log)  # 2.
         handed, told = _ended(connection, before, log)
-        numbers = sorted({*numbers, *told})
+        items, agreed, marked = _seeded(connection, before, log)
+        numbers = sorted({*numbers, *told, *marked})
         if not numbers:
             return Pruned(0, 0, kept)
         threads = _threads(connection, calls)
@@ -87,6 +91,8 @@ def prune(store: Store, keys: Sequence[PublicKey], archive: Path, *, before: int
         for table in (content, history):
             _delete(connection, table.c.thread, threads, table)
         _delete(connection, delegations.c.id, handed, delegations)
+        _delete(connection, seeds.c.id, items, seeds)
+        _delete(connection, seed_consents.c.reviewer, agreed, seed_consents)
         _delete(connection, events.c.seq, numbers, events)
         body: dict[str, JSON] = {"removed": _ranges(numbers), "archive": kept, "before": rfc3339(before), "by": by}
         body["checkpoint"] = newest(connection)
@@ -164,6 +170,20 @@ def _ended(connection: sa.Connection, before: int, log: Log) -> tuple[list[str],
     gone = sa.select(events.c.seq).where(events.c.subject.startswith(_SESSION, autoescape=True))
     numbers += connection.execute(gone.where(events.c.subject.not_in(late), events.c.subject.not_in(open_))).scalars()
     return handed, numbers
+
+
+def _seeded(connection: sa.Connection, before: int, log: Log) -> tuple[list[str], list[str], list[int]]:
+    """Return the seeded items that were closed and whose consents ended, and the events of both, all of them old."""
+    late = sa.select(events.c.subject).where(log.outside | (events.c.at >= before))
+    closed = sa.select(seeds.c.id).where(seeds.c.answer != "", seeds.c.answered_at < before, seeds.c.id.not_in(late))
+    items = list(connection.execute(closed).scalars())
+    row, subject = seed_consents.c, sa.literal(SUBJECT) + seed_consents.c.reviewer
+    ended = sa.select(row.reviewer).where(row.ended_at < before, subject.not_in(late))
+    agreed = list(connection.execute(ended).scalars())
+    numbers = list[int]()
+    for part in _parts([*items, *(SUBJECT + name for name in agreed)]):
+        numbers += connection.execute(sa.select(events.c.seq).where(events.c.subject.in_(part))).scalars()
+    return items, agreed, numbers
 
 
 def _delete(connection: sa.Connection, column: sa.Column[object], values: Sequence[object], table: sa.Table) -> None:

@@ -17,13 +17,14 @@ from typing import Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import deciding, endorsing, moves, plans, votes
-from checkvalve.approvals.causes import cause_of
+from checkvalve.approvals.causes import Cause, cause_of
 from checkvalve.approvals.clock import to_the_second
-from checkvalve.approvals.errors import ApprovalError, ConflictError, NotAllowedError
+from checkvalve.approvals.errors import ApprovalError, ConflictError
 from checkvalve.approvals.outcome import ENDED
 from checkvalve.approvals.people import folded, is_usable, same_person
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.refusals import NotYoursError
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.roles import Account, Role, Roster, account_of
 from checkvalve.approvals.spoken import kept
@@ -75,7 +76,7 @@ def _take_back(queue: Queue, proposal_id: str, reviewer: Reviewer | None, by: st
             if reviewer is not None:  # 2.
                 _require_right(connection, queue, proposal, reviewer)
             elif not is_usable(proposal.requester) or folded(proposal.requester) != folded(by.partition(":")[2]):
-                raise NotAllowedError("this call was not asked for in your name", remedy="a reviewer can revoke it")
+                raise NotYoursError("this call was not asked for in your name", remedy="a reviewer can revoke it")
             endorsing.end_given_with(connection, proposal, by=by, at=now)  # 3.
             details: dict[str, JSON] = {"channel": channel}
             return moves.move(  # 4.
@@ -88,8 +89,9 @@ def _why_not(proposal: Proposal) -> ConflictError | None:
     """Return what is in the way of step 1, in words that say what would help."""
     if proposal.state is State.APPROVED and proposal.mode != moves.OBSERVE:
         return None
-    since = to_the_second(proposal.updated_at)
+    since, cause = to_the_second(proposal.updated_at), cause_of(proposal.state.value)
     if proposal.state is State.APPROVED:
+        cause = Cause.CONFLICT
         text, remedy = "observe mode lets this call run, whatever anybody says", "enforce the policy: the setting mode"
     elif proposal.state is State.PENDING:
         text, remedy = "nobody has approved this call yet: there is nothing to take back", "say no to it instead"
@@ -101,7 +103,7 @@ def _why_not(proposal: Proposal) -> ConflictError | None:
         remedy = "whether its effect can be undone: checkvalve undo show"
     else:
         return moves.conflict(proposal)
-    return ConflictError(text, remedy=remedy, cause=cause_of(proposal.state.value), present=proposal.present)
+    return ConflictError(text, remedy=remedy, cause=cause, present=proposal.present)
 
 
 def _require_right(connection: sa.Connection, queue: Queue, proposal: Proposal, reviewer: Reviewer) -> None:

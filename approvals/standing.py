@@ -8,7 +8,7 @@ structure, whole: there are no patterns, no prefixes and no wildcards. It never 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
@@ -133,10 +133,10 @@ class StandingRule:
         """The tool, with its server where it has one."""
         return f"{self.server}/{self.tool}" if self.server else self.tool
 
-    def in_words(self) -> str:
-        """Return one sentence for people; the values in it are content."""
+    def in_words(self, said: Callable[[Constraint], str] = Constraint.in_words) -> str:
+        """Return one sentence for people; the values in it are content. ``said`` is how each constraint is told."""
         who = self.requester or "anybody"
-        what = "; ".join(item.in_words() for item in self.constraints) or "no arguments"
+        what = "; ".join(map(said, self.constraints)) or "no arguments"
         often = f"at most {self.per_day} a day and {self.max_calls} in all"
         if self.max_amount is not None and self.max_total is not None:
             often += f", up to {self.max_amount:f} each and {self.max_total:f} together"

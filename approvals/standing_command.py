@@ -12,9 +12,11 @@ from typing import Annotated
 import typer
 
 from checkvalve.approvals import audit
+from checkvalve.approvals.bounds_shown import rule_shown
 from checkvalve.approvals.lists import events_table
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.standing_draft import DAYS, MAX_DAYS, Widening
+from checkvalve.approvals.standing_dryrun import Trial
 from checkvalve.approvals.standing_entry import StandingEntry
 from checkvalve.approvals.standing_options import moment, widened
 from checkvalve.approvals.standing_shown import print_entry, print_line, print_rule, print_run
@@ -58,7 +60,7 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         with opened(open_queue) as queue:
             found = [r for r in queue.standing_rules.list() if everything or r.state in {"in force", "waiting"}]
             if as_json:
-                typer.echo(json.dumps([_json(queue, item.proposal_id, item.to_json()) for item in found], indent=2))
+                typer.echo(json.dumps([_json(queue, item) for item in found], indent=2))
                 return
             if queue.standing_rules.mode == "off":
                 console().print("standing rules are switched off (setting standing_rules): none of these counts")
@@ -74,9 +76,7 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
             found = queue.standing_rules.find(rule_id)
             run = queue.standing_rules.run(found, since=moment(since, queue.clock()))
             if as_json:
-                typer.echo(
-                    json.dumps({**_json(queue, found.proposal_id, found.to_json()), "dry_run": run.to_json()}, indent=2)
-                )
+                typer.echo(json.dumps({**_json(queue, found), "dry_run": run.to_json()}, indent=2))
                 return
             with queue.store.read() as connection:
                 events = list(audit.read_events(connection, subject=found.id))
@@ -120,7 +120,7 @@ def _add_trying(app: typer.Typer, open_queue: Callable[[], Queue], name: str, *,
             )
             trial = queue.standing_rules.trial(proposal.id, wider, since=moment(since, queue.clock()))
             if as_json:
-                typer.echo(json.dumps(_json(queue, proposal.id, trial.to_json()), indent=2))
+                typer.echo(json.dumps(_json(queue, trial), indent=2))
                 return
             print_rule(trial.rule, queue.veiling.around(proposal.id), days=trial.days)
             if history:
@@ -221,15 +221,14 @@ def _show_first(queue: Queue, proposal_id: str, wider: Widening) -> None:
     trial.run.require_clean()  # before anybody types a token; it is looked at again when it is saved
 
 
-def _json(queue: Queue, proposal_id: str, found: dict[str, JSON]) -> dict[str, JSON]:
+def _json(queue: Queue, found: StandingEntry | Trial) -> dict[str, JSON]:
     """Return what is printed of a rule for programs, under the veil of the task that its call was of."""
-    shown = queue.veiling.around(proposal_id).json(found)
-    return shown if isinstance(shown, dict) else {}
+    return rule_shown(found.to_json(), found.rule, queue.veiling.around(found.proposal_id))
 
 
 def _tell(queue: Queue, made: StandingEntry, *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(_json(queue, made.proposal_id, made.to_json()), indent=2))
+        typer.echo(json.dumps(_json(queue, made), indent=2))
         return
     print_line(made, queue.veiling.around(made.proposal_id))
     if made.state == "waiting":

@@ -9,6 +9,7 @@ from typing import Final
 
 from rich.text import Text
 
+from checkvalve.approvals.bounds_shown import rule_words
 from checkvalve.approvals.card import plain_table, safe
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.redaction import Veil
@@ -41,7 +42,7 @@ def print_line(item: StandingEntry, veil: Veil) -> None:
     head = Text.assemble((item.id[:SHORT_ID], "bold"), "  ", (item.state, _STYLES[item.state]), safe(f" {when}"))
     out.print(head, soft_wrap=True)
     out.print(
-        Text("    ").append_text(Text(short(veil.text(item.rule.in_words()), limit=_MAX), overflow="fold")),
+        Text("    ").append_text(Text(short(rule_words(item.rule, veil), limit=_MAX), overflow="fold")),
         soft_wrap=True,
     )
     out.print(Text("    ").append_text(safe(f"{used(item)}; {agreed(item)}", "dim")), soft_wrap=True)

@@ -22,6 +22,7 @@ from checkvalve.gateway import (
     http_interrupts,
     http_mandates,
     http_receipts,
+    http_report,
     http_reveal,
     http_revoke,
     http_rules,
@@ -98,14 +99,15 @@ def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastA
     app.include_router(router)
     app.include_router(http_mandates.router)
     app.include_router(http_approvals.streaming)
-    app.include_router(http_seeds.router)  # first: of an id that is an item's it takes care, and hands others on
     app.include_router(http_approvals.router)
     app.include_router(http_talk.router)
     app.include_router(http_delegations.router)
     app.include_router(http_glass.router)
     app.include_router(http_interrupts.router)
     app.include_router(http_rules.router)
+    app.include_router(http_seeds.router)
     app.include_router(http_standing.router)
+    app.include_router(http_report.router)
     app.include_router(http_undos.router)
     app.include_router(http_receipts.router)
     app.include_router(http_reveal.router)

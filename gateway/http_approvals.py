@@ -10,6 +10,7 @@ repeat nothing of the request.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import re
@@ -25,6 +26,7 @@ from checkvalve.approvals.editing import EDITED
 from checkvalve.approvals.edits import current, edit, lineage
 from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.inert import inert
+from checkvalve.approvals.pins_shown import seen_pinned
 from checkvalve.approvals.previews import seen_preview
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.remarks import read_talk
@@ -52,6 +54,7 @@ from checkvalve.gateway.http_deciding import (
 )
 from checkvalve.gateway.http_problems import Problem, problem_schema
 from checkvalve.gateway.http_runs import MAX_STREAMS, RunServer
+from checkvalve.gateway.http_seed_items import decide_seed, seed_card, seed_of
 from checkvalve.gateway.http_stepup import step_up_if_needed
 from checkvalve.gateway.http_waiting import MAX_WAIT, notices, until
 from checkvalve.gateway.late_result import late_result
@@ -61,7 +64,9 @@ from checkvalve.graphs.edited import deciding
 Wait: TypeAlias = Annotated[
     float, Query(ge=0, le=MAX_WAIT, allow_inf_nan=False, description="seconds to wait for a change, at most 55")
 ]
-LOOKING: Final[dict[int | str, dict[str, Any]]] = {code: problem_schema() for code in (400, 401, 403, 404, 422, 503)}
+LOOKING: Final[dict[int | str, dict[str, Any]]] = {
+    code: problem_schema(code) for code in (400, 401, 403, 404, 422, 503)
+}
 _PLACE: Final = re.compile(r"([0-9]{1,18}) ([0-9a-f-]{36})")  # a moment that every database can compare, and an id
 _OPEN: Final = frozenset({State.PENDING, State.APPROVED, State.EXECUTING})
 router: Final = APIRouter(tags=["approvals"])
@@ -125,13 +130,15 @@ async def watch(
 @router.get("/approvals/{name}", responses=LOOKING)
 async def show(name: Name, server: Server, caller: Calling, response: Response, wait: Wait = 0) -> Card:
     """Show one call, with a mark for what is redacted in it. With ``wait``, answer when it is no longer pending."""
+    if (item := await asyncio.to_thread(seed_of, server, caller, name)) is not None:
+        return seed_card(server, item, response)
     asked = partial(own_call, server, caller, name)
     row = await until(server, caller, asked, lambda found: found.state is not State.PENDING, wait=wait)
     response.headers["ETag"] = f'"{row.digest}"'
     response.headers["Cache-Control"] = "no-store"
     if caller.reviewer is not None and row.state is State.PENDING:
         now = server.gateway.queue.clock()
-        attention.note_shown(server.gateway.store, row.id, caller.reviewer.name, at=now, now=now)
+        attention.note_shown(server.gateway.store, row.id, caller.reviewer.name, at=now, now=now, whole=True)
     return full_card(server, row)
 
 
@@ -179,6 +186,8 @@ def decide(  # each is a part of the request
     """
     foreign = isinstance(body, Decisions)  # from a UI that was shown inert text
     body = body.decisions[0] if isinstance(body, Decisions) else body
+    if (item := seed_of(server, caller, name)) is not None:
+        return decide_seed(server, caller, item, body.type, if_match)
     reviewer = caller.must_decide()
     digest = digest_of(if_match)
     request: JSON = [name, digest, body.model_dump(mode="json", exclude={"password"})]
@@ -218,7 +227,8 @@ def full_card(server: RunServer, row: Proposal) -> Card:
     around = lineage(queue, shown.exact)
     before, after = (None if item is None else queue.veiling.beside(shown, item) for item in around)
     talk, preview = read_talk(queue, shown.exact), seen_preview(queue, shown)
-    return card(shown, talk=talk, lineage=(before, after), standing=standing, preview=preview)
+    beside = {"preview": preview, "pinned": seen_pinned(queue, shown)}
+    return card(shown, talk=talk, lineage=(before, after), standing=standing, **beside)
 
 
 def _decided(server: RunServer, reviewer: Reviewer, name: str, digest: str, body: Answer, *, foreign: bool) -> Proposal:

@@ -31,7 +31,7 @@ class NewDelegation(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     taker: str = Field(min_length=1, max_length=200, description="the reviewer who stands in for you")
-    reason: str = Field(min_length=MIN_REASON, max_length=MAX_REASON)
+    note: str = Field(min_length=MIN_REASON, max_length=MAX_REASON, description="why; kept with it as its reason")
     starts_at: AwareDatetime | None = Field(None, description="RFC 3339; now where it is not given")
     expires_at: AwareDatetime = Field(description="RFC 3339")
 
@@ -56,7 +56,7 @@ def give(body: NewDelegation, server: Server, caller: Calling, response: Respons
     start = None if body.starts_at is None else _micros(body.starts_at)
     try:
         given = _handing(server).give(
-            giver, body.taker, reason=body.reason, starts_at=start, expires_at=_micros(body.expires_at)
+            giver, body.taker, reason=body.note, starts_at=start, expires_at=_micros(body.expires_at)
         )
     except ApprovalError as error:
         raise _refused(error) from error

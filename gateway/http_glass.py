@@ -22,8 +22,9 @@ from checkvalve.approvals.ladder import stuck_now
 from checkvalve.gateway.http_access import PROBLEMS, Server
 from checkvalve.gateway.http_approval_views import Card, card
 from checkvalve.gateway.http_callers import Calling
-from checkvalve.gateway.http_deciding import DECIDING, Match, Name, digest_of, own_call, refused
+from checkvalve.gateway.http_deciding import DECIDING, Match, Name, digest_of, refused
 from checkvalve.gateway.http_runs import RunServer
+from checkvalve.gateway.http_seed_items import to_act_on
 from checkvalve.gateway.http_stepup import step_up
 
 View: TypeAlias = dict[str, Any]
@@ -35,7 +36,7 @@ class Breaking(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    reason: str = Field(min_length=MIN_REASON, max_length=MAX_REASON, description="kept for ever")
+    note: str = Field(min_length=MIN_REASON, max_length=MAX_REASON, description="why; kept for ever")
     password: SecretStr = Field(min_length=1, max_length=300, description="the reviewer's, once more; no token")
 
 
@@ -44,7 +45,8 @@ class Finding(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    finding: str = Field(min_length=MIN_FINDING, max_length=MAX_FINDING)
+    note: str = Field(min_length=MIN_FINDING, max_length=MAX_FINDING, description="what you found; kept for ever")
+    disagreed: bool = Field(False, description="it should not have run")
 
 
 @router.post("/approvals/{name}/break-glass", responses=DECIDING)
@@ -54,11 +56,11 @@ def break_(
     """Let exactly this call run, once, by one person's word. Every channel is told; another person has to look."""
     reviewer = caller.must_decide()
     digest = digest_of(if_match)
-    row = own_call(server, caller, name)
+    row = to_act_on(server, caller, name)
     try:
         proof = step_up(server.gateway.queue, row, reviewer, body.password.get_secret_value(), "break_glass")
         row = break_glass(
-            server.gateway.queue, name, reviewer, digest, reason=body.reason, step_up=proof, channel="rest"
+            server.gateway.queue, name, reviewer, digest, reason=body.note, step_up=proof, channel="rest"
         )
     except ApprovalError as error:
         raise refused(error) from error
@@ -83,7 +85,7 @@ def close(name: Name, body: Finding, server: Server, caller: Calling) -> View:
     """Write down what you found. Neither who broke the glass nor who asked for the call can."""
     reviewer = caller.must_decide()
     try:
-        return _looks(server).close(name, reviewer, body.finding).to_json()
+        return _looks(server).close(name, reviewer, body.note, disagreed=body.disagreed).to_json()
     except StoreError:
         raise
     except ApprovalError as error:

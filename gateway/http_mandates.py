@@ -6,10 +6,11 @@ a review surface, never here.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, TypeAlias, cast
+from typing import Annotated, Any, Final, TypeAlias
 
 from fastapi import APIRouter, Path, Response
 
+from checkvalve.approvals.bounds_shown import mandate_shown
 from checkvalve.approvals.errors import ConflictError, NotFoundError
 from checkvalve.gateway.http_access import PROBLEMS, Looker, Runner, Server, Thread
 from checkvalve.gateway.http_causes import STATUS
@@ -27,7 +28,7 @@ def mandates(thread: Thread, server: Server, client: Looker) -> list[View]:
     server.own(thread, client)
     queue = server.gateway.queue
     veil, now = queue.veiling.veil(thread), queue.clock()
-    return [cast("View", veil.json(item.to_json(now))) for item in queue.mandates.list(thread=thread)]
+    return [mandate_shown(item.to_json(now), veil) for item in queue.mandates.list(thread=thread)]
 
 
 @router.post("/runs/{thread}/mandates", status_code=201, responses=PROBLEMS)

@@ -14,8 +14,9 @@ from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.reveals import reveal
 from checkvalve.gateway.http_access import Server
 from checkvalve.gateway.http_approval_views import Card
-from checkvalve.gateway.http_approvals import DECIDING, Name, full_card, own_call, refused
+from checkvalve.gateway.http_approvals import DECIDING, Name, full_card, refused
 from checkvalve.gateway.http_callers import Calling
+from checkvalve.gateway.http_seed_items import to_act_on
 
 router: Final = APIRouter(tags=["approvals"])
 
@@ -24,7 +25,7 @@ router: Final = APIRouter(tags=["approvals"])
 def look(name: Name, server: Server, caller: Calling, response: Response) -> Card:
     """Show one call with its exact arguments. Takes a reviewer's token; the log says who looked, and at what."""
     reviewer = caller.must_decide()
-    row = own_call(server, caller, name)
+    row = to_act_on(server, caller, name)
     try:
         found = reveal(server.gateway.queue, row.id, reviewer, channel="rest")
     except ApprovalError as error:

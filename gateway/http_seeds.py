@@ -1,33 +1,28 @@
-"""Seeded items over HTTP: shown to the one person they were made for like any other call, and revealed at once.
+"""Seeded items over HTTP: whether one has agreed, and what they showed.
 
-Guarantees: a client's token, and every other reviewer's, never gets one; nothing that comes before the answer says what
-it is; auditors see which ids are made up at ``/attention/items``.
+Guarantees: everything here takes a reviewer's token; nobody is told another one's figures; auditors see which ids are
+made up, and never whose they were.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from checkvalve.approvals import seed_figures, seeds
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.reviewers import Reviewer
-from checkvalve.approvals.seed_cards import as_question, standing_of
-from checkvalve.approvals.seeds import Seed
 from checkvalve.filters.strictjson import JSON
-from checkvalve.gateway import http_approvals
 from checkvalve.gateway.http_access import Server
-from checkvalve.gateway.http_approval_views import Answer, Card, Decisions, card
-from checkvalve.gateway.http_approvals import LOOKING, Wait
+from checkvalve.gateway.http_approvals import LOOKING
 from checkvalve.gateway.http_callers import Caller, Calling
-from checkvalve.gateway.http_deciding import DECIDING, Key, Match, Name, digest_of, refused, require_digest
+from checkvalve.gateway.http_deciding import DECIDING, refused
 from checkvalve.gateway.http_runs import RunServer
 
 router: Final = APIRouter(tags=["attention"])
-_SAID: Final = {"approve": seeds.YES, "reject": seeds.NO}
 
 
 class Figures(BaseModel):
@@ -53,56 +48,6 @@ class Marked(BaseModel):
     id: str
     seeded: bool
     state: str
-
-
-def open_seed(server: RunServer, caller: Caller, name: str) -> Seed | None:
-    """Return an item that waits for the caller, None where there is none with this id."""
-    if caller.reviewer is None:
-        return None
-    found = seeds.find(server.gateway.queue, name, caller.reviewer)
-    return found if found is not None and not found.answer else None
-
-
-def _card(server: RunServer, seed: Seed, **more: Any) -> Card:
-    row = server.gateway.queue.veiling.seen(as_question(seed))
-    return card(row, standing=standing_of(seed)).model_copy(update=more)
-
-
-@router.get("/approvals/{name}", include_in_schema=False)
-async def show(name: Name, server: Server, caller: Calling, response: Response, wait: Wait = 0) -> Card:
-    """Show a call, or an item that looks like one."""
-    found = open_seed(server, caller, name)
-    if found is None:
-        return await http_approvals.show(name, server, caller, response, wait)
-    response.headers["ETag"] = f'"{found.body["digest"]}"'
-    response.headers["Cache-Control"] = "no-store"
-    return _card(server, found)
-
-
-@router.post("/approvals/{name}/decision", include_in_schema=False)
-def decide(  # each is a part of the request
-    name: Name,
-    body: Answer | Decisions,
-    server: Server,
-    caller: Calling,
-    response: Response,
-    *,
-    if_match: Match = "",
-    idempotency_key: Key = "",
-) -> Card:
-    """Decide a call, or an item: then the answer says what it was, with ``state`` as ``revealed``."""
-    found = open_seed(server, caller, name)
-    if found is None:
-        return http_approvals.decide(
-            name, body, server, caller, response, if_match=if_match, idempotency_key=idempotency_key
-        )
-    said = body.decisions[0] if isinstance(body, Decisions) else body
-    try:
-        require_digest(as_question(found), digest_of(if_match))
-        closed = seeds.answer(server.gateway.queue, name, caller.must_decide(), _SAID.get(said.type, seeds.DOUBT))
-    except ApprovalError as error:
-        raise refused(error) from error
-    return _card(server, closed, state="revealed", seeded=closed.revealed())
 
 
 @router.get("/attention", responses=LOOKING)
@@ -155,4 +100,4 @@ def _attention(server: RunServer, reviewer: Reviewer, store: Any) -> Attention:
     )
 
 
-__all__ = ["open_seed", "router"]
+__all__ = ["router"]

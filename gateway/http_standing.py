@@ -11,9 +11,12 @@ from typing import Annotated, Any, Final, TypeAlias
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from checkvalve.approvals.bounds_shown import rule_shown
 from checkvalve.approvals.errors import ApprovalError, StandingRuleError
 from checkvalve.approvals.standing import MAX_CALLS, MAX_PER_DAY
 from checkvalve.approvals.standing_draft import CALLS, DAYS, MAX_DAYS, Widening
+from checkvalve.approvals.standing_dryrun import Trial
+from checkvalve.approvals.standing_entry import StandingEntry
 from checkvalve.approvals.standing_rules import StandingRules
 from checkvalve.gateway.http_access import PROBLEMS, Server
 from checkvalve.gateway.http_approvals import Name
@@ -74,7 +77,7 @@ Since: TypeAlias = Annotated[
 def listing(server: Server, caller: Calling) -> list[View]:
     """List the standing rules, ended ones too. Values in them are content: show them as text and nothing else."""
     caller.must_decide()
-    return [_shown(server, item.proposal_id, item.to_json()) for item in _rules(server).list()]
+    return [_shown(server, item) for item in _rules(server).list()]
 
 
 @router.get("/standing-rules/{name}", responses=PROBLEMS)
@@ -86,7 +89,7 @@ def show(name: RuleId, server: Server, caller: Calling, since_days: Since = 30) 
         run = _rules(server).run(found, since=_since(server, since_days))
     except ApprovalError as error:
         raise _refused(error) from error
-    return {**_shown(server, found.proposal_id, found.to_json()), "dry_run": run.to_json()}
+    return {**_shown(server, found), "dry_run": run.to_json()}
 
 
 @router.post("/approvals/{name}/standing-rule/dry-run", responses=PROBLEMS)
@@ -95,7 +98,7 @@ def try_out(name: Name, body: Wider, server: Server, caller: Calling, since_days
     caller.must_decide()
     try:
         trial = _rules(server).trial(name, body.value(), since=_since(server, since_days))
-        return _shown(server, name, trial.to_json())
+        return _shown(server, trial)
     except ApprovalError as error:
         raise _refused(error) from error
 
@@ -109,7 +112,7 @@ def make(name: Name, body: Wider, server: Server, caller: Calling, response: Res
     except ApprovalError as error:
         raise _refused(error) from error
     response.headers["Location"] = f"/standing-rules/{made.id}"
-    return _shown(server, made.proposal_id, made.to_json())
+    return _shown(server, made)
 
 
 @router.post("/standing-rules/{name}/confirm", responses=PROBLEMS)
@@ -118,7 +121,7 @@ def confirm(name: RuleId, server: Server, caller: Calling) -> View:
     reviewer = caller.must_decide()
     try:
         found = _rules(server).confirm(name, reviewer)
-        return _shown(server, found.proposal_id, found.to_json())
+        return _shown(server, found)
     except ApprovalError as error:
         raise _refused(error) from error
 
@@ -129,15 +132,14 @@ def revoke(name: RuleId, server: Server, caller: Calling) -> View:
     reviewer = caller.must_decide()
     try:
         found = _rules(server).revoke(name, reviewer)
-        return _shown(server, found.proposal_id, found.to_json())
+        return _shown(server, found)
     except ApprovalError as error:
         raise _refused(error) from error
 
 
-def _shown(server: RunServer, proposal_id: str, found: View) -> View:
-    """Return a rule as it is shown: what the card of its call does not show is a mark here, too."""
-    shown = server.gateway.queue.veiling.around(proposal_id).json(found)
-    return shown if isinstance(shown, dict) else {}
+def _shown(server: RunServer, found: StandingEntry | Trial) -> View:
+    """Return a rule as it is shown: every bound; and content as the card of its call shows it."""
+    return rule_shown(found.to_json(), found.rule, server.gateway.queue.veiling.around(found.proposal_id))
 
 
 def _rules(server: RunServer) -> StandingRules:

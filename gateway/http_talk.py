@@ -29,10 +29,11 @@ from checkvalve.gateway.http_access import Server
 from checkvalve.gateway.http_approval_views import Card
 from checkvalve.gateway.http_approvals import full_card
 from checkvalve.gateway.http_callers import Caller, Calling
-from checkvalve.gateway.http_deciding import DECIDING, Key, Match, Name, digest_of, own_call, refused, require_digest
+from checkvalve.gateway.http_deciding import DECIDING, Key, Match, Name, digest_of, refused, require_digest
 from checkvalve.gateway.http_deciding import was_done as done_before
 from checkvalve.gateway.http_problems import Problem
 from checkvalve.gateway.http_runs import RunServer
+from checkvalve.gateway.http_seed_items import to_act_on
 
 _MICROS: Final = 1_000_000
 _YEARS: Final = range(1970, 9_999)
@@ -45,7 +46,7 @@ class Text(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    text: str = Field(min_length=1, max_length=remarks.MAX_TEXT, description="plain text")
+    note: str = Field(min_length=1, max_length=remarks.MAX_TEXT, description="what you say, as plain text")
 
 
 def _plain(moment: datetime) -> datetime:
@@ -85,12 +86,12 @@ def question(  # each is a part of the request
     """Ask whoever asked for a call. Takes a reviewer's token."""
     reviewer = caller.must_decide()
     row, told = _said(
-        server, caller, name, if_match=if_match, key=idempotency_key, text=body.text, by=f"reviewer:{reviewer.name}"
+        server, caller, name, if_match=if_match, key=idempotency_key, text=body.note, by=f"reviewer:{reviewer.name}"
     )
     if told:
         response.headers["Idempotency-Replayed"] = "true"
     else:
-        _do(lambda: remarks.ask(server.gateway.queue, name, reviewer, body.text))
+        _do(lambda: remarks.ask(server.gateway.queue, name, reviewer, body.note))
     return full_card(server, row)
 
 
@@ -108,11 +109,11 @@ def answer(  # each is a part of the request
     """Answer what a reviewer asked, as whoever asked for the call; a reviewer who is not adds a reply."""
     require_run(caller)  # before the key is taken: a token that only reads must not use up that of another one
     by = f"client:{caller.client.name}" if caller.client is not None else f"reviewer:{caller.must_decide().name}"
-    row, told = _said(server, caller, name, if_match=if_match, key=idempotency_key, text=body.text, by=by)
+    row, told = _said(server, caller, name, if_match=if_match, key=idempotency_key, text=body.note, by=by)
     if told:
         response.headers["Idempotency-Replayed"] = "true"
     else:
-        _do(lambda: _answered(server, caller, name, body.text))
+        _do(lambda: _answered(server, caller, name, body.note))
     return full_card(server, row)
 
 
@@ -138,7 +139,7 @@ def _said(
     server: RunServer, caller: Caller, name: str, *, if_match: str, key: str, text: str, by: str
 ) -> tuple[Proposal, bool]:
     """Return the call, and whether this very request was done before."""
-    row, wanted = own_call(server, caller, name), digest_of(if_match)
+    row, wanted = to_act_on(server, caller, name), digest_of(if_match)
     _do(lambda: require_digest(row, wanted))
     made = partial(_made, by, digest(text.strip()))
     return row, done_before(server, by, key, [name, "says", text], name, made)
@@ -153,7 +154,7 @@ def snooze(name: Name, body: Until, server: Server, caller: Calling) -> PutOff:
     """Put a question off, for yourself alone. Takes a reviewer's token; sending it again moves the moment."""
     reviewer, queue = caller.must_decide(), server.gateway.queue
     until = int(body.until.astimezone(UTC).timestamp() * _MICROS)
-    row = own_call(server, caller, name)
+    row = to_act_on(server, caller, name)
     hidden = _do(lambda: snoozes.snooze(queue, name, reviewer, until))
     return PutOff(id=name, until=rfc3339(until), hidden=hidden, decide_by=rfc3339(row.decide_by))
 
@@ -162,7 +163,7 @@ def snooze(name: Name, body: Until, server: Server, caller: Calling) -> PutOff:
 def wake(name: Name, server: Server, caller: Calling) -> None:
     """Take a question back into your own queue."""
     reviewer = caller.must_decide()
-    own_call(server, caller, name)
+    to_act_on(server, caller, name)
     _do(lambda: snoozes.wake(server.gateway.queue, name, reviewer))
 
 
@@ -177,14 +178,14 @@ class Called(BaseModel):
 def escalate(name: Name, server: Server, caller: Calling) -> Called:
     """Call others to an open question now, once; it goes on waiting. Takes a reviewer's token."""
     reviewer, queue = caller.must_decide(), server.gateway.queue
-    own_call(server, caller, name)
+    to_act_on(server, caller, name)
     return Called(id=name, who=[*_do(lambda: call_others(queue, name, reviewer, channel="rest"))])
 
 
 @router.post("/approvals/{name}/cancel", responses=DECIDING)
 def cancel(name: Name, server: Server, caller: Calling, *, if_match: Match = "") -> Card:
     """Take an open question back, as whoever asked it. Sending it again finds it taken back."""
-    row, wanted = own_call(server, caller, name), digest_of(if_match)
+    row, wanted = to_act_on(server, caller, name), digest_of(if_match)
     _do(lambda: require_digest(row, wanted))
     queue = server.gateway.queue
     by = f"client:{caller.client.name}" if caller.client is not None else f"reviewer:{caller.must_decide().name}"

@@ -13,16 +13,20 @@ from typing import Final
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from checkvalve.approvals import pages_data
+from checkvalve.approvals import pages_data, seeds
 from checkvalve.approvals.batching import batch_of
 from checkvalve.approvals.errors import DigestError, NotAdoptedError, QueueError, StepUpError
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.queue import match_digest
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.seed_cards import as_question, plan_of
+from checkvalve.approvals.seeds import Seed
+from checkvalve.approvals.spoken import says_something
 from checkvalve.gateway.web_desk import HOME, Posted, Sent, Stop, back, link
 from checkvalve.gateway.web_item import Id, now_ms, own_call
 from checkvalve.gateway.web_prove import step_up_of
 from checkvalve.gateway.web_queue import show_batch
+from checkvalve.gateway.web_seed_items import closed, open_seed
 from checkvalve.gateway.web_sessions import MIN_LOOK
 from checkvalve.gateway.web_views import GRAVE
 
@@ -72,6 +76,8 @@ def typed(proposal: Proposal, sent: Posted, where: str) -> None:
 @router.post("/items/{name}/yes")
 def yes(request: Request, sent: Sent, name: Id) -> Response:
     """Accept the data for the rest of the task and let the call run once, or let only this call run once."""
+    if (item := open_seed(sent.visit, name)) is not None:
+        return _yes_to_item(sent, item)
     proposal = proven(sent, name, sent.get("shown"))
     where, note = link(f"/items/{name}"), sent.get("note")[:MAX_NOTE]
     tier = pages_data.tier(proposal)
@@ -89,13 +95,27 @@ def yes(request: Request, sent: Sent, name: Id) -> Response:
     return back(link(f"/items/{name}", done=done))
 
 
+def _yes_to_item(sent: Posted, item: Seed) -> Response:
+    """Take a yes to an item on the same conditions as one to a call."""
+    row, where = proven_row(sent, as_question(item), sent.get("shown")), link(f"/items/{item.id}")
+    if pages_data.tier(row) in GRAVE:
+        typed(row, sent, where)
+    if plan_of(item).note_required and not says_something(sent.get("note")[:MAX_NOTE]):
+        raise Stop(422, "reason", back=where)
+    return closed(sent, item.id, seeds.YES)
+
+
 @router.post("/items/{name}/no")
 def no(sent: Sent, name: Id) -> Response:
     """Refuse a call, with a coded reason and words."""
-    proposal = proven(sent, name, sent.get("shown"))
+    item = open_seed(sent.visit, name)
+    shown = sent.get("shown")
+    proposal = proven(sent, name, shown) if item is None else proven_row(sent, as_question(item), shown)
     code = sent.get("code")
     if code not in REASONS:
         raise Stop(422, "code", back=link(f"/items/{name}"))
+    if item is not None:
+        return closed(sent, name, seeds.NO)
     note = sent.get("note")[:MAX_NOTE]
     row = sent.visit.desk.queue.reject(proposal.id, sent.visit.reviewer, code, note, channel="web")
     return back(link(f"/items/{name}", done="voted_no" if row.state is State.PENDING else "rejected"))

@@ -56,6 +56,7 @@ from checkvalve.gateway import (
     web_prove,
     web_queue,
     web_receipt,
+    web_report,
     web_reveal,
     web_revoke,
     web_rules,
@@ -78,7 +79,6 @@ from checkvalve.gateway.web_kept import kept, page_again
 from checkvalve.gateway.web_security import Shield, hosts_of
 
 _ROUTERS: Final[tuple[APIRouter, ...]] = (
-    web_seeds.router,  # first: of an address that is an item's it takes care, and hands every other on
     web_account.router,
     web_answers.router,
     web_delegations.router,
@@ -94,9 +94,11 @@ _ROUTERS: Final[tuple[APIRouter, ...]] = (
     web_prove.router,
     web_queue.router,
     web_receipt.router,
+    web_report.router,
     web_rules.router,
     web_reveal.router,
     web_revoke.router,
+    web_seeds.router,
     web_standing.router,
     web_talk.router,
     web_undo.router,

@@ -16,6 +16,7 @@ from checkvalve.approvals.errors import ConflictError, NotAllowedError, NotFound
 from checkvalve.gateway.web_answers import proven
 from checkvalve.gateway.web_desk import HOME, Posted, Sent, Stop, back, link
 from checkvalve.gateway.web_item import Id
+from checkvalve.gateway.web_seed_items import doubted
 
 _MINUTE: Final = 60_000_000  # microseconds
 _DIGITS: Final = 6
@@ -25,6 +26,8 @@ router: Final = APIRouter()
 @router.post("/items/{name}/ask")
 def ask(sent: Sent, name: Id) -> Response:
     """Ask whoever asked for a call."""
+    if (item := doubted(sent, name)) is not None:
+        return item
     remarks.ask(sent.visit.desk.queue, name, sent.visit.reviewer, _text(sent, name))
     return back(link(f"/items/{name}", done="asked"))
 
@@ -39,6 +42,8 @@ def answer(sent: Sent, name: Id) -> Response:
 @router.post("/items/{name}/respond")
 def respond(sent: Sent, name: Id) -> Response:
     """End a call with a text for its agent."""
+    if (item := doubted(sent, name)) is not None:
+        return item
     proposal = proven(sent, name, sent.get("shown"))
     responding.respond(sent.visit.desk.queue, proposal.id, sent.visit.reviewer, _text(sent, name))
     return back(link(f"/items/{name}", done="responded"))
@@ -55,6 +60,8 @@ def cancel(sent: Sent, name: Id) -> Response:
 @router.post("/items/{name}/snooze")
 def snooze(sent: Sent, name: Id) -> Response:
     """Put a question off, for this person alone, and go on with the queue."""
+    if (item := doubted(sent, name)) is not None:
+        return item
     minutes = sent.get("minutes")
     if not (minutes.isascii() and minutes.isdigit() and len(minutes) <= _DIGITS):
         raise Stop(422, "until", back=link(f"/items/{name}"))
@@ -72,6 +79,8 @@ def snooze(sent: Sent, name: Id) -> Response:
 @router.post("/items/{name}/escalate")
 def escalate(sent: Sent, name: Id) -> Response:
     """Call others to a question now; it goes on waiting."""
+    if (item := doubted(sent, name)) is not None:
+        return item
     calling.call_others(sent.visit.desk.queue, name, sent.visit.reviewer, channel="web")
     return back(link(f"/items/{name}", done="escalated"))
 

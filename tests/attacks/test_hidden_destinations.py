@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from checkvalve.approvals.audit import read_events
+from checkvalve.approvals.bounds_shown import mandate_shown, rule_shown
 from checkvalve.approvals.edits import edit
 from checkvalve.approvals.errors import EditRefusedError
 from checkvalve.approvals.mandates import Mandate
@@ -23,6 +24,7 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.reveals import REVEALED
 from checkvalve.approvals.roles import Role
 from checkvalve.approvals.seen import seen
+from checkvalve.approvals.standing import StandingRule
 from checkvalve.approvals.standing_values import Constraint
 from checkvalve.approvals.undos import thread_for as undo_thread
 from checkvalve.approvals.veiled import MARK
@@ -74,8 +76,16 @@ def test_no_declared_secret_hides_what_a_rule_or_a_mandate_lets_through(review: 
     assert EVIL in veil.bound("target", pinned.in_words())
     assert EVIL not in veil.bound("content", f"is {EVIL}")
     mandate = Mandate("read_mail", "send_mail", ("target",), values=(("to", (EVIL,)),))
-    review.gateway.queue.mandates.grant([mandate], thread="lunch", requester="bob", by="host:bob")
+    (given,) = review.gateway.queue.mandates.grant([mandate], thread="lunch", requester="bob", by="host:bob")
     assert EVIL in unescape(review.get("/review/mandates"))
+    told = mandate_shown(given.to_json(0), veil)
+    assert (told["mandate"], EVIL in str(told["in_words"])) == (given.mandate.to_json(), True)
+    text = Constraint(("body",), "content", "text", "is", (f'"{EVIL}"',))
+    rule = StandingRule("", "send_mail", "send", "sha256:1", "sha256:2", ("asked",), "bob", (pinned, text), 1, 1)
+    shown = rule_shown({"rule": rule.to_json(), "in_words": rule.in_words()}, rule, veil)
+    assert shown["rule"]["arguments"][0]["is"] == [EVIL]  # type: ignore[index, call-overload]
+    assert EVIL not in str(shown["rule"]["arguments"][1])  # type: ignore[index, call-overload]
+    assert str(shown["in_words"]).count(EVIL) == 1
 
 
 def test_what_a_refused_call_declares_counts_on_it_alone(review: Review) -> None:

@@ -238,7 +238,7 @@ def people(api: Desk, name: str, *roles: Role) -> dict[str, str]:
 
 def test_one_hands_over_over_http(api: Desk) -> None:
     ben, client = people(api, "ben"), api.api.client
-    body = {"taker": "ben", "reason": "on holiday", "expires_at": "2999-01-01T00:00:00Z"}
+    body = {"taker": "ben", "note": "on holiday", "expires_at": "2999-01-01T00:00:00Z"}
     assert problem(client.post("/delegations", json=body, headers=api.boss)) == (422, "refused")
     assert client.post("/delegations", json=body, headers=api.api.ann).status_code == 403
     from datetime import UTC, datetime, timedelta
@@ -263,7 +263,7 @@ def test_the_glass_is_broken_over_http_with_a_password_and_no_token(api: Desk) -
     password(gateway.queue, "eve")
     assert [item["approval"] for item in api.get("/unreachable").json()] == [row.id]
     path, digest = f"/approvals/{row.id}/break-glass", {"If-Match": f'"{row.digest}"'}
-    body = {"reason": REASON, "password": SECRET}
+    body = {"note": REASON, "password": SECRET}
     assert problem(client.post(path, json=body, headers=eve)) == (428, "digest_needed")
     own = {**body, "password": eve["Authorization"].removeprefix("Bearer ")}
     assert problem(client.post(path, json=own, headers={**eve, **digest})) == (403, "step_up_required")
@@ -276,10 +276,10 @@ def test_the_glass_is_broken_over_http_with_a_password_and_no_token(api: Desk) -
     assert (done.json()["code"], done.json()["decided_by"]) == ("break_glass", "breakglass:eve")
     api.api.wait("t1", "answered")
     finding = f"/afterlooks/{row.id}/finding"
-    assert problem(client.post(finding, json={"finding": FINDING}, headers=eve)) == (403, "not_allowed")
-    assert client.post(finding, json={"finding": FINDING}, headers=api.api.ann).status_code == 403
+    assert problem(client.post(finding, json={"note": FINDING}, headers=eve)) == (403, "not_allowed")
+    assert client.post(finding, json={"note": FINDING}, headers=api.api.ann).status_code == 403
     assert [item["approval"] for item in api.get("/afterlooks").json()] == [row.id]
-    closed = client.post(finding, json={"finding": FINDING}, headers=api.boss)
+    closed = client.post(finding, json={"note": FINDING}, headers=api.boss)
     assert (closed.json()["state"], closed.json()["looked_by"]) == ("closed", "boss")
     assert api.get("/afterlooks").json() == []
     assert [item["state"] for item in api.get("/afterlooks?all=true").json()] == ["closed"]

@@ -28,7 +28,7 @@ class Table(Desk):
 
     def say(self, row: Proposal, what: str, text: str, who: dict[str, str], **headers: str) -> Any:
         match = {"If-Match": f'"{row.digest}"', **headers}
-        return self.api.client.post(f"/approvals/{row.id}/{what}", json={"text": text}, headers={**who, **match})
+        return self.api.client.post(f"/approvals/{row.id}/{what}", json={"note": text}, headers={**who, **match})
 
     def edit(self, row: Proposal, headers: Any = None, **args: Any) -> Any:
         return self.decide(row, "edit", headers, edited_action={"name": row.tool, "args": {**row.args(), **args}})

@@ -78,11 +78,29 @@ def test_an_answer_is_revealed_at_once(bench: Bench, what: str, caught: bool) ->
     assert (told["state"], told["seeded"]["seeded"], told["seeded"]["caught"]) == ("revealed", True, caught)
     assert told["seeded"]["bad"] in json.dumps(card.json())
     assert bench.id not in bench.ids()
-    assert problem(bench.api.client.post(path, json=body, headers={**bench.boss, **match}))[0] == 404
+    again = bench.api.client.post(path, json=body, headers={**bench.boss, **match})
+    assert (*problem(again), again.json()["cause"]) == (410, "conflict", "seeded")
+    assert bench.api.client.get(f"/approvals/{bench.id}", headers=bench.boss).json() == told
     assert bench.queue.grant(bench.id) is None
     assert bench.queue.get(bench.real.id).state is State.PENDING
     mine = bench.api.client.get("/attention", headers=bench.boss).json()
     assert (mine["own"]["caught"], mine["own"]["missed"], mine["team"]) == (int(caught), int(not caught), None)
+
+
+@pytest.mark.parametrize("what", ["question", "snooze", "escalate", "cancel", "reveal", "break-glass"])
+def test_whatever_else_is_done_to_an_item_is_a_doubt_and_keeps_nothing(bench: Bench, what: str) -> None:
+    get, post = bench.api.client.get, bench.api.client.post
+    etag = get(f"/approvals/{bench.id}", headers=bench.boss).headers["etag"]
+    bodies = {
+        "question": {"note": "who asked?"},
+        "snooze": {"until": "2999-01-01T00:00:00Z"},
+        "break-glass": {"note": "nobody else is there to look", "password": "x" * 12},
+    }
+    sent = post(f"/approvals/{bench.id}/{what}", json=bodies.get(what), headers={**bench.boss, "If-Match": etag})
+    assert (sent.status_code, sent.json()["cause"]) == (410, "seeded"), sent.text
+    shown = get(f"/approvals/{bench.id}", headers=bench.boss).json()
+    assert (shown["state"], shown["seeded"]["answer"], shown["talk"]) == ("revealed", "doubt", [])
+    assert bench.queue.get(bench.real.id).state is State.PENDING
 
 
 def test_marks_are_for_auditors_and_not_for_whoever_it_waits_for(bench: Bench) -> None:

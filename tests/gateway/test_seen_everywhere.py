@@ -32,7 +32,7 @@ TAKES = {
     "gateway/web_reveal_view.py": "the right to reveal is looked up for the record",
     "gateway/http_approvals.py": "what stands around a call is looked up for the record; edits are of what is shown",
     "gateway/late_result.py": "what the agent proposed is compared with what is shown of the edit",
-    "gateway/web_seeds.py": "what stands around a call is looked up for the record",
+    "gateway/web_seed_items.py": "what stands around a call is looked up for the record",
 }
 """Modules that take the exact arguments or bytes of a stored call. A new one that shows calls does not belong here."""
 SHOWS = {
