@@ -228,7 +228,8 @@ def test_a_vote_that_was_planted_counts_for_nothing(panel: MakePanel) -> None:
     at.add("ben")
     proposal = at.desk.propose()
     values = {"proposal_id": proposal.id, "person": "ben", "reviewer": "ben", "vote": "yes", "roles": '["approver"]'}
-    rest = {"via": "", "digest": proposal.digest, "endorse": True, "code": "", "note": "", "at": at.clock()}
+    rest = {"via": "", "means": "token", "digest": proposal.digest, "endorse": True, "code": "", "note": ""}
+    rest["at"] = at.clock()
     with at.store.write() as connection:
         connection.execute(sa.insert(vote_rows).values(**values, **rest))
     with pytest.raises(StoreCorruptError):
