@@ -8,6 +8,7 @@ shown when is an event of the log, so the figures come from the same record as t
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Final
 
 import sqlalchemy as sa
@@ -15,7 +16,9 @@ import sqlalchemy as sa
 from checkvalve.approvals import audit
 from checkvalve.approvals.clock import rfc3339, to_the_second
 from checkvalve.approvals.errors import BudgetError
+from checkvalve.approvals.render import clip
 from checkvalve.approvals.review_tables import votes
+from checkvalve.approvals.seen import Seen
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import grants
 from checkvalve.filters.strictjson import JSON
@@ -23,9 +26,12 @@ from checkvalve.filters.strictjson import JSON
 HOUR: Final = 3_600_000_000  # microseconds
 SHOWN: Final = "attention.shown"
 """The kind of the event that says when a person first saw a call."""
+WHOLE: Final = "whole"
+"""Stands in that event: every argument was shown in full."""
 REACHED: Final = "budget.reached"
 """The kind of the event that says that a person has used up an hour's budget."""
 _SUBJECT: Final = "budget:"
+_REVIEWER: Final = "reviewer:"
 
 
 def given(connection: sa.Connection, reviewer: str, now: int) -> list[int]:
@@ -70,26 +76,47 @@ def spent(store: Store, names: list[str], budget: int, now: int) -> dict[str, in
     return {name: times[-budget] + HOUR for name, times in found.items() if len(times) >= budget}
 
 
-def note_shown(store: Store, proposal_id: str, reviewer: str, *, at: int, now: int) -> bool:
-    """Note that ``reviewer`` first saw a call at ``at``; once for each of them. Says whether it was the first time.
+def used_up(connection: sa.Connection, budget: int, now: int) -> frozenset[str]:
+    """Return the accounts that may not say yes now, since the hour's budget is used up; none without a budget."""
+    if not budget:
+        return frozenset()
+    row, vote = grants.c, votes.c
+    permits = sa.select(row.issued_by, row.proposal_id).where(
+        row.issued_at > now - HOUR, row.issued_by.startswith(_REVIEWER)
+    )
+    said = sa.select(vote.reviewer, vote.proposal_id).where(vote.at > now - HOUR, vote.vote == "yes")
+    pairs = {(by.removeprefix(_REVIEWER), name) for query in (permits, said) for by, name in connection.execute(query)}
+    counted = Counter(by for by, _ in pairs)
+    return frozenset(by for by, count in counted.items() if count >= budget)
 
-    Surfaces call it when they show a card to somebody whose credential they know.
+
+def note_shown(store: Store, proposal_id: str, reviewer: str, *, at: int, now: int, whole: bool = False) -> bool:
+    """Note that ``reviewer`` first saw a call at ``at``; once for each of them. Says whether it was news.
+
+    Surfaces call it when they show a card to somebody whose credential they know. ``whole``: no part of an argument
+    was folded or left out; where that was not so at first and is now, it is noted once more.
     """
     who = f"reviewer:{reviewer}"
     with store.read() as connection:
-        if _was_shown(connection, proposal_id, who):
+        if _was_shown(connection, proposal_id, who, whole=whole):
             return False
     with store.write() as connection:
-        if _was_shown(connection, proposal_id, who):
+        if _was_shown(connection, proposal_id, who, whole=whole):
             return False
-        body: dict[str, JSON] = {"by": who, "shown_at": rfc3339(at)}
+        body: dict[str, JSON] = {"by": who, "shown_at": rfc3339(at), WHOLE: whole}
         audit.append(connection, at=now, kind=SHOWN, subject=proposal_id, body=body)
     return True
 
 
-def _was_shown(connection: sa.Connection, proposal_id: str, who: str) -> bool:
+def shows_whole(row: Seen) -> bool:
+    """Say whether a card of the pages or the terminal shows every argument of a call without folding any."""
+    return all(not clip(item.text)[1] for item in row.parts())
+
+
+def _was_shown(connection: sa.Connection, proposal_id: str, who: str, *, whole: bool) -> bool:
     events = list(audit.read_events(connection, subject=proposal_id))  # read to the end: it is a cursor of the server's
-    return any(event.kind == SHOWN and event.body and json.loads(event.body).get("by") == who for event in events)
+    bodies = [json.loads(event.body) for event in events if event.kind == SHOWN and event.body]
+    return any(body.get("by") == who and (not whole or body.get(WHOLE) is True) for body in bodies)
 
 
 def _said_lately(connection: sa.Connection, reviewer: str, now: int) -> bool:
@@ -97,4 +124,4 @@ def _said_lately(connection: sa.Connection, reviewer: str, now: int) -> bool:
     return any(event.at > now - HOUR for event in events)
 
 
-__all__ = ["HOUR", "REACHED", "SHOWN", "given", "note_shown", "spend", "spent"]
+__all__ = ["HOUR", "REACHED", "SHOWN", "WHOLE", "given", "note_shown", "shows_whole", "spend", "spent", "used_up"]

@@ -9,10 +9,13 @@ Guarantees: nothing is decided, no clock and no rung of the ladder changes, and 
 
 from __future__ import annotations
 
-from checkvalve.approvals import audit, moves, plans, votes
+from checkvalve.approvals import audit, moves, plans
 from checkvalve.approvals.deciding import require_responder
 from checkvalve.approvals.errors import ConflictError
-from checkvalve.approvals.ladder import staff_at
+from checkvalve.approvals.ladder_ahead import asked, oncall_body
+from checkvalve.approvals.ladder_scene import Around
+from checkvalve.approvals.oncall import ONCALL
+from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import State
 from checkvalve.approvals.refusals import DoneAlreadyError
@@ -31,7 +34,11 @@ def call_others(queue: Queue, proposal_id: str, reviewer: Reviewer, *, channel: 
         NotFoundError, CredentialError, NotAllowedError, StoreCorruptError: nothing was stored.
         ConflictError: it is decided, others were called already, or there is nobody else.
     """
-    queue.get(proposal_id)
+    found = queue.get(proposal_id)
+    with queue.store.read() as connection:  # no request goes out for somebody who may not call anybody
+        require_responder(connection, queue.bench, found, reviewer)
+        to = _words(plans.read(connection, proposal_id))
+    answers = asked(queue, {word.removeprefix(ONCALL) for word in to if word.startswith(ONCALL)}, queue.clock())
     with queue.store.write() as connection:
         now = queue.clock()
         proposal = moves.load(connection, proposal_id)
@@ -42,18 +49,26 @@ def call_others(queue: Queue, proposal_id: str, reviewer: Reviewer, *, channel: 
         if any(event.kind == CALLED for event in sound_events(connection, proposal_id)):
             raise DoneAlreadyError("others were called to this question already", remedy="decide it, or wait for them")
         plan = plans.read(connection, proposal_id)
-        to = tuple(dict.fromkeys(word for step in plan.escalate for word in step.to))
-        voted = {vote.person for vote in votes.read(connection, proposal_id)} | {account.person}
-        staff = staff_at(connection, now, single_user=queue.bench.single_user)
+        scene = Around.at(connection, queue, now).scene(connection, proposal, plan)
         who = who_should_look(
-            Rung(now, 0, to), staff, plan, plan.question(proposal), requester=proposal.requester, voted=voted
+            Rung(now, 0, to),
+            scene.staff,
+            plan,
+            scene.question,
+            requester=scene.requester,
+            voted={*scene.voted, account.person},
+            oncall=answers,
         )
         if not who and not any(word.startswith(CHANNEL) for word in to):
             raise ConflictError("there is nobody else who could decide this", remedy="an administrator adds a reviewer")
         body: dict[str, JSON] = {"state": proposal.state.value, "by": f"reviewer:{reviewer.name}", "who": [*who]}
-        body |= {"to": [*to], "channel": channel}
+        body |= {"to": [*to], "channel": channel, **oncall_body(to, answers, scene)}
         audit.append(connection, at=now, kind=CALLED, subject=proposal_id, body=body)
     return who
+
+
+def _words(plan: Plan) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for step in plan.escalate for word in step.to))
 
 
 __all__ = ["call_others"]

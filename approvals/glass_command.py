@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 from rich.text import Text
 
-from checkvalve.approvals import afterlooks
+from checkvalve.approvals import afterlooks, ladder_words
 from checkvalve.approvals.afterlooks import MIN_FINDING, AfterLook, AfterLooks
 from checkvalve.approvals.breakglass import MIN_REASON, break_glass
 from checkvalve.approvals.card import SHORT_ID, digest_hex, safe
@@ -134,6 +134,7 @@ def _add_afterlooks(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         proposal_id: Id,
         *,
         note: Annotated[str, typer.Option(help=f"What you found, in at least {MIN_FINDING} characters.")],
+        disagree: Annotated[bool, typer.Option("--disagree", help="It should not have run.")] = False,
         token: Token = None,
         token_file: TokenFile = None,
     ) -> None:
@@ -141,7 +142,7 @@ def _add_afterlooks(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         with opened(open_queue) as queue:
             proposal = queue.find(proposal_id)
             reviewer = prove(context, queue, token, token_file)
-            _tell(looks(queue).close(proposal.id, reviewer, note), queue)
+            _tell(looks(queue).close(proposal.id, reviewer, note, disagreed=disagree), queue)
 
 
 def _tell(item: AfterLook, queue: Queue) -> None:
@@ -152,7 +153,7 @@ def _tell(item: AfterLook, queue: Queue) -> None:
     console().print(head.append_text(safe(said)), soft_wrap=True)
     console().print(Text("    why: ").append_text(safe(item.reason)), soft_wrap=True)
     if item.looked_at is not None:
-        found = f"{item.finding} ({item.looked_by}, {to_the_second(item.looked_at)})"
+        found = f"{'IT SHOULD NOT HAVE RUN: ' if item.disagreed else ''}{item.finding} ({item.looked_by}, {to_the_second(item.looked_at)})"
         console().print(Text("    found: ").append_text(safe(found)), soft_wrap=True)
 
 
@@ -163,7 +164,16 @@ def _add_tick(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         with opened(open_queue) as queue:
             found = Ladder(queue).tick()
             if as_json:
-                done = [{"approval": item.proposal_id, "what": item.what, "who": list(item.who)} for item in found.done]
+                done = [
+                    {
+                        "approval": item.proposal_id,
+                        "what": item.what,
+                        "who": list(item.who),
+                        "why": dict(item.why),
+                        "cannot": dict(item.cannot),
+                    }
+                    for item in found.done
+                ]
                 typer.echo(json.dumps({"done": done, "closed": found.closed, "damaged": found.damaged}, indent=2))
                 return
             if found.closed:
@@ -173,6 +183,8 @@ def _add_tick(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
                 said = f"{item.proposal_id[:SHORT_ID]}  {_SAID[item.what]}{who}"
                 style = "bold red" if item.what == "unreachable" else ""
                 console().print(Text(neutralise(said), style=style), soft_wrap=True)
+                for line in ladder_words.said(item.why, item.cannot):
+                    console().print(Text(neutralise(f"    {line}"), style="bold red"), soft_wrap=True)
             for name in found.damaged:
                 console(stderr=True).print(
                     f"{_short(name)}  was changed beside the log and is left alone: checkvalve audit verify"

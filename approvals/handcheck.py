@@ -82,8 +82,8 @@ def check_rungs(
     """Yield what is wrong with how far a ladder is: an edited row would silence it, or repeat it."""
     for row in _ladders(connection, only, rows):
         said = told.get(row["proposal_id"])
-        wanted = (0, None) if said is None else (said.rungs, said.unreachable_at)
-        same = (row["step"], row["unreachable_at"]) == wanted and _is_next(row)
+        wanted = (0, 0, None) if said is None else (said.rungs, said.ahead, said.unreachable_at)
+        same = (row["step"], row["ahead"], row["unreachable_at"]) == wanted and _is_next(row)
         if row["proposal_id"] not in erased and not same:
             yield "row_differs", f"the ladder of proposal {row['proposal_id']} is not as far as its events say"
 

@@ -17,6 +17,8 @@ BROKEN: Final = "break_glass"
 """The code of an approval that one person gave alone."""
 LADDER: Final = ("proposal.reminded", "proposal.escalated")
 """Kinds of events that take a call one rung up its ladder."""
+EARLY: Final = "early"
+"""Stands in the event of a step that was climbed before its time, with why nobody of the step before can be reached."""
 REACHING: Final = ("proposal.unreachable", "proposal.reachable")
 """Kinds of events that say that nobody can decide a call, or that somebody can again."""
 OPENED: Final = "afterlook.opened"
@@ -35,6 +37,7 @@ class Told:
     delegation: dict[str, Any] | None = None
     afterlook: dict[str, Any] | None = None
     rungs: int = 0
+    ahead: int = 0
     unreachable_at: int | None = None
 
     def note(self, kind: str, body: Mapping[str, Any], at: int) -> None:
@@ -48,14 +51,18 @@ class Told:
         elif kind == OPENED:
             by = str(body.get("by")).removeprefix(GLASS)
             told = {"by": by, "reason": body.get("reason"), "at": at}
-            self.afterlook = {**told, "looked_by": "", "looked_at": None, "finding": ""}
+            self.afterlook = {**told, "looked_by": "", "looked_at": None, "finding": "", "disagreed": False}
         elif kind == CLOSED and self.afterlook is not None:
             looked_by = str(body.get("by")).removeprefix(REVIEWER)
             self.afterlook |= {"looked_by": looked_by, "looked_at": at, "finding": body.get("finding")}
+            self.afterlook["disagreed"] = body.get("disagreed") is True
+            self.afterlook["disagreed"] = body.get("disagreed") is True
+        elif kind in LADDER and EARLY in body:
+            self.ahead = ahead if isinstance(ahead := body.get("ahead"), int) else -1
         elif kind in LADDER:
             self.rungs += 1
         elif kind in REACHING:
             self.unreachable_at = at if kind == REACHING[0] else None
 
 
-__all__ = ["BROKEN", "CLOSED", "DUE", "GLASS", "HANDED", "LADDER", "OPENED", "REACHING", "REVIEWER", "Told"]
+__all__ = ["BROKEN", "CLOSED", "DUE", "EARLY", "GLASS", "HANDED", "LADDER", "OPENED", "REACHING", "REVIEWER", "Told"]

@@ -2,8 +2,9 @@
 
 1. What is over is closed first: a question whose time is up expires, and nobody is reminded of it. 2. Of each question
 with a rung that is due, the plan's row is compared and set, and the event of the rung is written with it. Where several
-rungs were missed, each has its event, and people are told of the newest reminder only. 3. Where accounts or questions
-have changed since the last look, it is counted anew whether anybody could decide what waits. 4. Who may look after a
+rungs were missed, each has its event, and people are told of the newest reminder only. 3. Where nobody of the present
+step of a question can be reached, the next one is told at once (:mod:`ladder_ahead`). 4. Where accounts or questions
+have changed since the last look, it is counted anew whether anybody could decide what waits. 5. Who may look after a
 broken glass is told every day that somebody has to.
 
 Guarantees: nothing here decides; a record that was changed beside the log is left alone, named, and holds up no other
@@ -12,47 +13,39 @@ one; a time that runs out is an expiry, and never looks like a person's no.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import afterlook_due, audit, deciding, delegations, moves, plans, reach, stuck, votes
+from checkvalve.approvals import afterlook_due, deciding, ladder_ahead, ladder_scene, plans, reach, stuck, votes
 from checkvalve.approvals.errors import StoreCorruptError
+from checkvalve.approvals.ladder_ahead import Told, climb_ahead, hooks_due
+from checkvalve.approvals.ladder_climb import CLOCK, Climbed, climb
+from checkvalve.approvals.ladder_scene import ESCALATED, Around
 from checkvalve.approvals.overdue import close_overdue, readable
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.review_tables import delegations as delegation_rows
 from checkvalve.approvals.review_tables import plans as plan_rows
 from checkvalve.approvals.roles import Account, accounts
-from checkvalve.approvals.rungs import Rung, Staff, next_at, rungs, who_should_look
-from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import events, proposals
 from checkvalve.filters.strictjson import JSON
 
 BATCH: Final = 200
 """Questions that one look takes at a time."""
-CLOCK: Final = "clock"
 A_RULE: Final = "a standing rule"
 """Stands for the id of one that is damaged."""
-_ASKED: Final = ("proposal.recorded", plans.LINKED)
-_PEOPLE: Final = "reviewer."
+_ASKED: Final = ("proposal.recorded", plans.LINKED, ESCALATED)
+_PEOPLE: Final = ("reviewer.", "delegation.", "budget.")
+"""Kinds after which many questions may stand otherwise."""
+AGAIN: Final = 60_000_000
+"""Microseconds after which it is looked again whether what nobody could decide can be decided."""
 _row = plan_rows.c
 _OPEN = proposals.c.state == State.PENDING.value
-
-
-@dataclass(frozen=True, slots=True)
-class Climbed:
-    """One thing that a look did.
-
-    ``what`` is ``reminded``, ``escalated``, ``unreachable``, ``reachable`` or ``afterlook``.
-    """
-
-    proposal_id: str
-    what: str
-    who: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -71,18 +64,22 @@ class Ladder:
         """Nothing was looked at yet."""
         self._queue = queue
         self._seen: int | None = None  # the event up to which it is known who can be reached
+        self._looked = 0  # when that was
+        self._failing: set[tuple[str, int, str]] = set()  # messages that do not arrive, and were acted upon
 
     def tick(self) -> Look:
-        """Do the four steps once."""
+        """Do the five steps once."""
         look = Look()
         self._close(look)
         now = self._queue.clock()
         for name in self._due(now):
             try:
+                answers = hooks_due(self._queue, name, now)
                 with self._queue.store.write() as connection:
-                    look.done += climb(connection, name, now, single_user=self._queue.bench.single_user)
+                    look.done += climb(connection, name, now, self._queue, answers)
             except StoreCorruptError:
                 look.damaged.append(name)
+        self._ahead(look, now)
         look.done += self._reach(now)
         look.done += [Climbed(name, "afterlook", who) for name, who in afterlook_due.remind(self._queue).items()]
         return look
@@ -110,75 +107,58 @@ class Ladder:
                 connection.execute(done.values(next_at=None))
         return waiting
 
-    def _reach(self, now: int) -> list[Climbed]:
+    def _ahead(self, look: Look, now: int) -> None:
         """Do step 3."""
+        queue = self._queue
+        with queue.store.read() as connection:
+            wanted = self._changed(connection, _end(connection), now)
+            failing = set(ladder_scene.failing(connection))
+            more = {name for name, _, _ in failing - self._failing}
+            names = ladder_scene.with_steps_left(connection) if wanted is None else sorted({*wanted, *more})
+            around = Around.at(connection, queue, now) if names else None
+        self._failing = failing
+        for name in names:
+            try:
+                look.done += [_told(name, item) for item in climb_ahead(queue, name, now, around)]
+            except StoreCorruptError:
+                look.damaged += [] if name in look.damaged else [name]
+
+    def _reach(self, now: int) -> list[Climbed]:
+        """Do step 4."""
+        alone = self._queue.bench.single_user
         with self._queue.store.read() as connection:
-            end = int(connection.execute(sa.select(sa.func.max(events.c.seq))).scalar() or 0)
-            wanted = self._changed(connection, end)
+            end = _end(connection)
+            wanted = self._changed(connection, end, now)
+            before = stuck.listed(connection)
+            if wanted is not None and before and now >= self._looked + AGAIN:
+                wanted = [*wanted, *before]  # a budget comes back, and so does who was away
             if wanted == []:
                 self._seen = end
                 return []
-            before = stuck.listed(connection)
-            after = set(_unreachable(connection, wanted, single_user=self._queue.bench.single_user))
+            lost = ladder_ahead.lost(connection, self._queue, now)
+            after = {*_unreachable(connection, wanted, now, single_user=alone), *lost}
+        self._looked = now
         fallen = sorted(after - before.keys())
         lifted = sorted(name for name in before if name not in after and (wanted is None or name in wanted))
         found = []
         if fallen or lifted:
             with self._queue.store.write() as connection:
-                found = [item for item in _say(connection, fallen, lifted, now) if item is not None]
+                found = [item for item in _say(connection, fallen, lifted, now, lost) if item is not None]
         self._seen = end
         return found
 
-    def _changed(self, connection: sa.Connection, end: int) -> list[str] | None:
+    def _changed(self, connection: sa.Connection, end: int, now: int) -> list[str] | None:
         """Return the questions to count for: None for all, where the people have changed, or nothing is known yet."""
-        if self._seen is None:
+        if self._seen is None or _handed(connection, self._looked, now):
             return None
         if self._seen == end:
             return []
         new = sa.select(events.c.kind, events.c.subject).where(events.c.seq > self._seen, events.c.seq <= end)
-        kinds = sa.or_(events.c.kind.in_(_ASKED), events.c.kind.startswith(_PEOPLE))
+        kinds = sa.or_(events.c.kind.in_(_ASKED), *(events.c.kind.startswith(start) for start in _PEOPLE))
         found = connection.execute(new.where(kinds)).all()
         if any(event.kind.startswith(_PEOPLE) for event in found):
             return None
         return [event.subject for event in found]
-
-
-def climb(connection: sa.Connection, proposal_id: str, now: int, *, single_user: bool = False) -> list[Climbed]:
-    """Climb every rung of a question that is due, inside the caller's transaction; none where others were faster.
-
-    Raises:
-        StoreCorruptError: the question or its plan is not what the log says.
-    """
-    proposal = moves.load(connection, proposal_id)
-    row = connection.execute(sa.select(_row.step, _row.next_at).where(_row.proposal_id == proposal_id)).one_or_none()
-    due = row is not None and row.next_at is not None and row.next_at <= now
-    if row is None or not due or proposal.state is not State.PENDING or moves.is_overdue(proposal, now):
-        return []
-    require_recorded(connection, proposal_id)
-    plan = plans.read(connection, proposal_id)
-    ladder = rungs(plan, created_at=proposal.created_at, decide_by=proposal.decide_by)
-    end = next((number for number, rung in enumerate(ladder) if rung.at > now), len(ladder))
-    if not 0 <= row.step < end:
-        return []
-    mine = sa.update(plan_rows).where(
-        _row.proposal_id == proposal_id, _row.step == row.step, _row.next_at == row.next_at
-    )
-    if connection.execute(mine.values(step=end, next_at=next_at(ladder, end))).rowcount != 1:
-        return []
-    staff = staff_at(connection, now, single_user=single_user)
-    voted = {vote.person for vote in votes.read(connection, proposal_id)}
-    last = max((number for number in range(row.step, end) if not ladder[number].to), default=-1)
-    found = []
-    for number in range(row.step, end):
-        rung = ladder[number]
-        asked = plan.question(proposal)
-        who = who_should_look(rung, staff, plan, asked, requester=proposal.requester, voted=voted)
-        body = _body(rung, number + 1, who)
-        if not rung.to and number != last:
-            body["missed"] = True  # nobody looked at the ladder then; a newer reminder tells people
-        audit.append(connection, at=now, kind=f"proposal.{rung.kind}", subject=proposal_id, body=body)
-        found.append(Climbed(proposal_id, rung.kind, who))
-    return found
 
 
 def stuck_now(queue: Queue) -> dict[str, int]:
@@ -186,52 +166,42 @@ def stuck_now(queue: Queue) -> dict[str, int]:
 
     Who looks before the next tick must not be told what is no longer so.
     """
+    now, alone, still = queue.clock(), queue.bench.single_user, set[str]()
     with queue.store.read() as connection:
-        said = stuck.listed(connection)
-        still = set(_unreachable(connection, list(said), single_user=queue.bench.single_user)) if said else set[str]()
+        if said := stuck.listed(connection):
+            still = {*_unreachable(connection, list(said), now, single_user=alone)}
+            still |= ladder_ahead.lost(connection, queue, now).keys()
     return {name: since for name, since in said.items() if name in still}
 
 
-def staff_at(connection: sa.Connection, at: int, *, single_user: bool = False) -> Staff:
-    """Return who is there at a moment, and who stands in for whom."""
-    handed = {item.giver: item.taker for item in delegations.in_force(connection, at)}
-    return Staff(tuple(accounts(connection)), handed, single_user)
-
-
-def _body(rung: Rung, step: int, who: Sequence[str]) -> dict[str, JSON]:
-    body: dict[str, JSON] = {"state": State.PENDING.value, "by": CLOCK, "step": step, "percent": rung.percent}
-    body["who"] = [*who]
-    return {**body, "to": [*rung.to]} if rung.to else body
-
-
-def _unreachable(connection: sa.Connection, wanted: Sequence[str] | None, *, single_user: bool) -> list[str]:
+def _unreachable(connection: sa.Connection, wanted: Sequence[str] | None, at: int, *, single_user: bool) -> list[str]:
     """Return which open questions, of these or of all, nobody could say yes to together with those who have."""
     found: list[str] = []
     staff = accounts(connection)
-    known: dict[tuple[Plan, Question, str], bool] = {}  # many questions differ in nothing that matters here
+    known: dict[tuple[Plan, Question, tuple[str, ...]], bool] = {}  # many questions differ in nothing that matters here
     for part in _questions(connection, wanted):
         chosen = _plans(connection, [proposal.id for proposal in part])
         for proposal in (one for one in part if one.id in chosen):
             plan = chosen[proposal.id]
-            key = (plan, plan.question(proposal), proposal.requester)
+            key = (plan, plan.question(proposal), proposal.asked_by)
             if key not in known:
-                people = reach.voices(staff, key[1], requester=proposal.requester, single_user=single_user)
+                people = reach.voices(staff, key[1], requester=proposal.asked_by, single_user=single_user)
                 known[key] = votes.reachable(plan, people, editor=plan.edited_by)
-            if not known[key] and not _with_votes(connection, proposal, plan, staff, single_user=single_user):
+            if not known[key] and not _with_votes(connection, proposal, plan, staff, at, single_user=single_user):
                 found.append(proposal.id)
     return found
 
 
 def _with_votes(
-    connection: sa.Connection, proposal: Proposal, plan: Plan, staff: Sequence[Account], *, single_user: bool
+    connection: sa.Connection, proposal: Proposal, plan: Plan, staff: Sequence[Account], at: int, *, single_user: bool
 ) -> bool:
     """Say whether those who are there could say yes together with those who have said it."""
     said = [vote for vote in votes.read(connection, proposal.id) if vote.yes]
     if not said:
         return False
     asked = plan.question(proposal)
-    people = dict(reach.voices(staff, asked, requester=proposal.requester, single_user=single_user))
-    for vote in deciding.still_counting(connection, said, plan, proposal, single_user=single_user):
+    people = dict(reach.voices(staff, asked, requester=proposal.asked_by, single_user=single_user))
+    for vote in deciding.still_counting(connection, said, plan, proposal, single_user=single_user, at=at):
         people[vote.person] = people.get(vote.person, frozenset()) | vote.roles
     return votes.reachable(plan, people, editor=plan.edited_by)
 
@@ -258,13 +228,36 @@ def _plans(connection: sa.Connection, names: Sequence[str]) -> dict[str, Plan]:
     return _plans(connection, names[:half]) | _plans(connection, names[half:])
 
 
-def _say(connection: sa.Connection, fallen: Sequence[str], lifted: Sequence[str], now: int) -> Iterator[Climbed | None]:
+def _say(
+    connection: sa.Connection,
+    fallen: Sequence[str],
+    lifted: Sequence[str],
+    now: int,
+    lost: Mapping[str, Mapping[str, str]],
+) -> Iterator[Climbed | None]:
     for name in fallen:
         state = connection.execute(sa.select(proposals.c.state).where(proposals.c.id == name)).scalar()
+        why = lost.get(name, {})
+        body: dict[str, JSON] = {"by": CLOCK, **({"why": {**why}} if why else {})}
         if state == State.PENDING.value:
-            yield Climbed(name, "unreachable") if stuck.note(connection, name, at=now, body={"by": CLOCK}) else None
+            yield Climbed(name, "unreachable", why=why) if stuck.note(connection, name, at=now, body=body) else None
     for name in lifted:
         yield Climbed(name, "reachable") if stuck.lift(connection, name, at=now) else None
 
 
-__all__ = ["BATCH", "Climbed", "Ladder", "Look", "climb", "staff_at", "stuck_now"]
+def _end(connection: sa.Connection) -> int:
+    return int(connection.execute(sa.select(sa.func.max(events.c.seq))).scalar() or 0)
+
+
+def _told(name: str, item: Told) -> Climbed:
+    return Climbed(name, "escalated", item.who, item.why, item.cannot)
+
+
+def _handed(connection: sa.Connection, since: int, now: int) -> bool:
+    """Say whether a hand-over began or ended by the clock since then."""
+    row = delegation_rows.c
+    within = [sa.and_(moment > since, moment <= now) for moment in (row.starts_at, row.expires_at)]
+    return connection.execute(sa.select(row.id).where(sa.or_(*within)).limit(1)).first() is not None
+
+
+__all__ = ["AGAIN", "BATCH", "Climbed", "Ladder", "Look", "stuck_now"]

@@ -19,6 +19,11 @@ def micros_of(when: datetime) -> int:
     return (when - _EPOCH) // _MICROSECOND
 
 
+def moment(micros_: int) -> datetime:
+    """Return microseconds since 1970 as a moment in UTC: the other way round."""
+    return _EPOCH + timedelta(microseconds=micros_)
+
+
 def to_the_second(moment: int) -> str:
     """Return ``moment`` for people: RFC 3339 in UTC without decimals."""
     return (_EPOCH + timedelta(microseconds=moment)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -30,4 +35,4 @@ def rfc3339(moment: int) -> str:
     return when.strftime("%Y-%m-%dT%H:%M:%S.") + f"{when.microsecond:06d}Z"
 
 
-__all__ = ["micros", "micros_of", "rfc3339", "to_the_second"]
+__all__ = ["micros", "micros_of", "moment", "rfc3339", "to_the_second"]

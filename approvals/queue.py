@@ -15,16 +15,18 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import audit, counting, deciding, endorsing, moves
 from checkvalve.approvals.adopted import Adopted
+from checkvalve.approvals.asked_by import Owners
 from checkvalve.approvals.afterlooks import Glass
 from checkvalve.approvals.clock import Clock, micros, system_clock
 from checkvalve.approvals.decision import Decision
-from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.granting import Granting
 from checkvalve.approvals.intake import Beside, Intake
 from checkvalve.approvals.mandate_store import Mandates
 from checkvalve.approvals.matching import MIN_DIGEST, match_digest
+from checkvalve.approvals.oncall import OnCall
 from checkvalve.approvals.overdue import close_overdue
 from checkvalve.approvals.records import Proposal, State, from_rows
+from checkvalve.approvals.refusals import AmbiguousError
 from checkvalve.approvals.render import short
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.review_rules import ReviewRules
@@ -78,6 +80,7 @@ class Queue(Granting):
         self.endorsed = endorsing.Endorsements(store, clock)
         self.mandates = Mandates(store, clock, tenant=tenant)
         self.adopted = Adopted(tenant)
+        self.owners = Owners()
         self.rule_changes = RuleChanges(store, clock, tenant=tenant)
         self.standing_rules = StandingRules(store, clock, tenant=tenant, single_user=single_user, review=rules)
         self.standing_rules.adopted = self.adopted
@@ -88,6 +91,8 @@ class Queue(Granting):
         self.budget = budget
         self.rules = rules or ReviewRules()
         self.glass = glass or Glass()
+        self.oncall = OnCall()
+        self.channels: frozenset[str] | None = None  # names of channels, where a gateway knows them
         self._intake = Intake(
             store,
             clock,
@@ -135,7 +140,7 @@ class Queue(Granting):
         with self.store.read() as connection:
             found = connection.execute(query).scalars().all()
         if len(start) < MIN_DIGEST or len(found) > 1:
-            raise ConflictError("this id is too short to name one proposal", remedy="give more of its characters")
+            raise AmbiguousError("this id is too short to name one proposal", remedy="give more of its characters")
         return self.get(found[0] if found else start)
 
     def grant(self, proposal_id: str) -> moves.Grant | None:
@@ -222,7 +227,7 @@ class Queue(Granting):
         """
         with self.store.read() as connection:
             proposal = moves.load(connection, proposal_id)
-            return counting.standing(connection, proposal, single_user=self._single_user)
+            return counting.standing(connection, proposal, single_user=self._single_user, at=self.clock())
 
     @property
     def seconds(self) -> tuple[int, int]:

@@ -11,54 +11,28 @@ come from the log. A call whose card was never shown to somebody known counts in
 
 from __future__ import annotations
 
-import json
-import re
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
-from typing import Any, Final
-
-import sqlalchemy as sa
+from typing import Final
 
 from checkvalve.approvals import afterlooks, seed_figures
 from checkvalve.approvals.afterlooks import AfterLook
-from checkvalve.approvals.attention import HOUR, SHOWN
+from checkvalve.approvals.attention import HOUR
 from checkvalve.approvals.clock import rfc3339
-from checkvalve.approvals.moments import micros_of
-from checkvalve.approvals.moves import OBSERVE
-from checkvalve.approvals.records import Proposal, State, from_row
+from checkvalve.approvals.records import State
+from checkvalve.approvals.report_attention import attention_of
+from checkvalve.approvals.report_decided import Decided, decided, is_person, reviewer_of, source_of_doubt
+from checkvalve.approvals.report_figures import LEAST, Attention, Middle, Share
 from checkvalve.approvals.risk import TIERS, Tier, tier_of
 from checkvalve.approvals.store import Store
-from checkvalve.approvals.tables import events, proposals
 from checkvalve.filters.strictjson import JSON
 
 ALWAYS: Final = 5
 """Decided questions, all of them approved, from which on a group could be a rule: fewer may be chance."""
 NEVER: Final = 3
 """Decided questions, none of them approved, from which on a group could be denied."""
-NO_SOURCE: Final = "nowhere"
 _SECOND: Final = 1_000_000
-_CALL: Final = re.compile(r"/[^#]*")  # of a source such as tool:read_mail/c1#body: which call it was
-_REVIEWER: Final = "reviewer:"
-
-
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """One question, and how it ended: a state of the queue's, ``pending`` while it waits."""
-
-    proposal: Proposal
-    end: str
-    by: str
-    at: int | None
-    shown_at: int | None
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        """The rule, the tool, and the source of what was in doubt."""
-        row = self.proposal
-        return row.rule, f"{row.server}/{row.tool}" if row.server else row.tool, source_of_doubt(row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +58,29 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """How one reviewer decided. ``quick`` is the share of yeses within ``fast`` seconds after the card was shown."""
+    """How one reviewer decided. ``quick`` are the yeses within ``fast`` seconds after the card was shown.
+
+    ``look`` is from then to the answer. Of fewer than :data:`LEAST` there is neither a middle nor a share.
+    """
 
     name: str
     approved: int
     rejected: int
     shown: int
-    median_seconds: float | None
-    quick: float | None
+    look: Middle
+    quick: Share
     fullest_hour: int
+
+    @property
+    def rate(self) -> Share:
+        """How many of the questions they answered were approved."""
+        return Share(self.approved, self.approved + self.rejected)
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return it for programs."""
+        counts: dict[str, JSON] = {"name": self.name, "approved": self.approved, "rejected": self.rejected}
+        counts |= {"approve_rate": self.rate.to_json(), "shown": self.shown, "median_seconds": self.look.seconds}
+        return {**counts, "quick": self.quick.to_json(), "fullest_hour": self.fullest_hour}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +94,7 @@ class Report:
     people: list[Person] = field(default_factory=list)
     glasses: list[AfterLook] = field(default_factory=list)  # broken within the span, or not looked at yet
     seeded: seed_figures.Figures | None = None  # of the whole team; None where too few people have answered
+    attention: Attention = field(default_factory=Attention)  # of everybody together
 
     def to_json(self) -> dict[str, JSON]:
         """Return it for programs."""
@@ -114,7 +103,9 @@ class Report:
             "until": rfc3339(self.until),
             "fast_seconds": self.fast,
             "groups": [{**asdict(item), "tier": item.tier.value} for item in self.groups],
-            "people": [asdict(item) for item in self.people],
+            "least": LEAST,
+            "attention": self.attention.to_json(),
+            "people": [item.to_json() for item in self.people],
             "broken_glasses": [item.to_json() for item in self.glasses],
             "seeded": None if self.seeded is None else self.seeded.to_json(),
         }
@@ -129,61 +120,15 @@ def report(store: Store, *, since: int, until: int, fast: float) -> Report:
     groups = sorted((_group(key, items) for key, items in grouped.items()), key=lambda item: (-item.asked, item.tool))
     with store.read() as connection:
         broken = [one for one in afterlooks.entries(connection, everything=True) if one.is_open or one.at >= since]
+        figures = attention_of(connection, found, since=since, until=until, fast=fast)
     seen = seed_figures.team(store, since=since)
-    return Report(since, until, fast, groups, _people(found, fast), broken, seen)
-
-
-def decided(store: Store, since: int) -> list[Decided]:
-    """Return every call that a person was asked about since then, oldest first."""
-    row = proposals.c
-    asked = sa.select(proposals).where(row.verdict == "review", row.created_at >= since, row.mode != OBSERVE)
-    with store.read() as connection:
-        rows = [from_row(found) for found in connection.execute(asked.order_by(row.created_at, row.id)).mappings()]
-        later = sa.select(events.c.subject, events.c.kind, events.c.at, events.c.body)
-        later = later.where(events.c.at >= since, events.c.kind.like("proposal.%") | (events.c.kind == SHOWN))
-        told: dict[str, list[Any]] = defaultdict(list)
-        for event in connection.execute(later.order_by(events.c.seq)):
-            told[event.subject].append(event)
-    return [_decided(proposal, told[proposal.id]) for proposal in rows]
-
-
-def _decided(proposal: Proposal, told: Iterable[Any]) -> Decided:
-    """Read the first answer, and when it had been shown to whoever gave it."""
-    shown: dict[str, int] = {}
-    for event in told:
-        body: Mapping[str, Any] = json.loads(event.body) if event.body else {}
-        by = str(body.get("by") or "")
-        if event.kind == SHOWN:
-            shown.setdefault(by, _moment(body.get("shown_at")) or event.at)
-        elif event.kind != "proposal.recorded" and body.get("from") == State.PENDING.value:
-            end = event.kind.removeprefix("proposal.")
-            return Decided(proposal, end, by, event.at, shown.get(by))
-    return Decided(proposal, State.PENDING.value, "", None, None)
-
-
-def _moment(text: object) -> int | None:
-    try:
-        return micros_of(datetime.fromisoformat(str(text)))
-    except (ValueError, TypeError):
-        return None
-
-
-def source_of_doubt(proposal: Proposal) -> str:
-    """Return where the arguments that were not sufficient came from: the tool and field, without which call it was."""
-    arguments = proposal.decision.get("arguments")
-    found: set[str] = set()
-    for report_ in arguments if isinstance(arguments, list) else []:
-        if isinstance(report_, dict) and report_.get("sufficient") is False:
-            origins = report_.get("origins")
-            sources = [item for item in origins if isinstance(item, dict)] if isinstance(origins, list) else []
-            found |= {_CALL.sub("", str(item.get("source")), count=1) for item in sources} or {NO_SOURCE}
-    return ", ".join(sorted(found)) or NO_SOURCE
+    return Report(since, until, fast, groups, _people(found, fast), broken, seen, figures)
 
 
 def _group(key: tuple[str, str, str], items: list[Decided]) -> Group:
     rule, tool, source = key
     counted = {end: sum(item.end == end for item in items) for end in ("approved", "rejected", "expired", "pending")}
-    waits = [(item.at - item.proposal.created_at) / _SECOND for item in items if item.at and _is_person(item)]
+    waits = [(item.at - item.proposal.created_at) / _SECOND for item in items if item.at and is_person(item)]
     tiers = {tier_of(str(item.proposal.decision.get("action") or ""), item.proposal.rule) for item in items}
     worst = min(tiers, key=TIERS.index)
     group = Group(
@@ -220,13 +165,9 @@ def _advice(group: Group) -> str:
 def _people(found: list[Decided], fast: float) -> list[Person]:
     by: dict[str, list[Decided]] = defaultdict(list)
     for item in found:
-        if _is_person(item):
-            by[item.by.removeprefix(_REVIEWER)].append(item)
+        if is_person(item):
+            by[reviewer_of(item.by)].append(item)
     return [_person(name, items, fast) for name, items in sorted(by.items())]
-
-
-def _is_person(item: Decided) -> bool:
-    return item.by.startswith(_REVIEWER) and item.end in {"approved", "rejected"}
 
 
 def _person(name: str, items: list[Decided], fast: float) -> Person:
@@ -241,8 +182,8 @@ def _person(name: str, items: list[Decided], fast: float) -> Person:
         len(yes),
         len(items) - len(yes),
         len(seen),
-        statistics.median(took) if took else None,
-        sum(quick) / len(quick) if quick else None,
+        Middle.among(took),
+        Share(sum(quick), len(quick)),
         fullest,
     )
 

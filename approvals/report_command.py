@@ -18,6 +18,7 @@ from checkvalve.approvals.origin_words import place_of
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.report import Group, Person, Report, report
+from checkvalve.approvals.report_words import NAMES, rows_of, span, value_in_words
 from checkvalve.approvals.terminal import AsJson, console, opened
 
 WEEK: Final = 7
@@ -25,8 +26,6 @@ FAST: Final = 2.0
 """Seconds in which nobody reads a card."""
 _DAY: Final = slice(0, 10)
 _SHORT: Final = 8
-_MINUTE: Final = 60
-_HOUR: Final = 3_600
 
 
 def add_report(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
@@ -66,9 +65,27 @@ def _print(found: Report, queue: Queue) -> None:
     for group in found.groups:
         _print_group(group)
         _print_rule(group, queue)
+    _print_figures(found)
     if found.people:
         out.print(Text("\nWho decided", style="bold"))
         out.print(_people(found.people, found.fast))
+
+
+def _print_figures(found: Report) -> None:
+    """Print the figures of everybody together, and the approve rate of each rule."""
+    out = console()
+    out.print(Text("\nHow people looked", style="bold"))
+    table = plain_table("figure", "value")
+    for row in rows_of(found.attention):
+        said = value_in_words(row) + (f" ({row.tool}, task {row.thread})" if row.tool else "")
+        table.add_row(NAMES[row.key].format(fast=f"{found.fast:g}"), safe(said))
+    out.print(table)
+    if found.attention.rules:
+        out.print(Text("\nApproved, by rule", style="bold"))
+        rules = plain_table("rule", "approved, of those that people answered")
+        for rule, share in found.attention.rules:
+            rules.add_row(safe(rule), share.in_words())
+        out.print(rules)
 
 
 def _print_glasses(found: Report) -> None:
@@ -113,25 +130,26 @@ def _print_rule(group: Group, queue: Queue) -> None:
 
 
 def _people(people: list[Person], fast: float) -> object:
-    table = plain_table("who", "approved", "rejected", "shown to answer", f"yes within {fast:g} s", "fullest hour")
+    names = ("who", "approved", "rejected", "shown to answer", f"yes within {fast:g} s", "fullest hour")
+    table = plain_table(*names)
     for person in people:
         table.add_row(
             safe(person.name),
-            str(person.approved),
+            person.rate.in_words(),
             str(person.rejected),
-            "not known" if person.median_seconds is None else _span(person.median_seconds),
-            "not known" if person.quick is None else f"{person.quick:.0%}",
+            _few(person.look.of) if person.look.seconds is None else _span(person.look.seconds),
+            person.quick.in_words() if person.quick.of else "not known",
             str(person.fullest_hour),
         )
     return table
 
 
+def _few(count: int) -> str:
+    return f"too few ({count})" if count else "not known"
+
+
 def _span(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    if seconds < _MINUTE:
-        return f"{seconds:.1f} s"
-    return f"{seconds / _MINUTE:.0f} min" if seconds < _HOUR else f"{seconds / _HOUR:.1f} h"
+    return "" if seconds is None else span(seconds)
 
 
 __all__ = ["add_report"]

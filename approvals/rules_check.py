@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from checkvalve.approvals.oncall import ONCALL
 from checkvalve.approvals.people import same_person
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import UNREADABLE, Question
@@ -119,8 +120,8 @@ def _takes_all(first: When, second: When) -> bool:
 def _told(rules: ReviewRules, enabled: Sequence[Account]) -> Iterator[Finding]:
     for where, plan, _ in rules.every():
         for name in sorted({name for step in plan.escalate for name in step.to}):
-            if name.startswith(CHANNEL):
-                continue  # the gateway knows the file of channels
+            if name.startswith((CHANNEL, ONCALL)):
+                continue  # the gateway knows the files of channels and of schedules
             if name not in set(Role) and not any(same_person(name, one.name) for one in enabled):
                 yield Finding(
                     "warning", where, f"{name!r} is to be told, and is neither a role nor an enabled reviewer"

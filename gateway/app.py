@@ -23,11 +23,13 @@ from checkvalve.approvals.store import Store
 from checkvalve.approvals.toolspec import Manifest
 from checkvalve.approvals.turns import SUFFIX
 from checkvalve.filters.outbound.rules import OutboundRules
+from checkvalve.gateway.channel_file import channel_names
 from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.inbound import inbound_of
 from checkvalve.gateway.log_keeper import LogKeeper, keeper_of
 from checkvalve.gateway.logs import configure_logs, get_logger
 from checkvalve.gateway.outbound import outbound_rules, registered_values
+from checkvalve.gateway.oncall_hooks import FileOnCall
 from checkvalve.gateway.places import own_files, refuse_agent_folder
 from checkvalve.gateway.rulefiles import deciding_settings, load_adopted, review_file, rule_files
 from checkvalve.gateway.sandboxes import sandbox_of
@@ -124,6 +126,9 @@ def open_queue(settings: Settings, *, create: bool = True) -> Queue:
         rules=rules,
         glass=Glass(enabled=settings.break_glass, max_open=settings.break_glass_open),
     )
+    queue.owners.agents = settings.agent_owners
+    queue.oncall = FileOnCall(settings.oncall, queue.clock)
+    queue.channels = channel_names(settings.channels)
     queue.standing_rules.mode = settings.standing_rules
     queue.veiling.registered = registered
     queue.adopted.required = settings.require_adoption

@@ -191,6 +191,14 @@ def load_channels(file: Path) -> Channels:
     return found
 
 
+def channel_names(file: Path | None) -> frozenset[str] | None:
+    """Return the names in a file of channels; None where there is none, or it cannot be read, which is said later."""
+    try:
+        return None if file is None else frozenset(channel.name for channel in load_channels(file).all())
+    except ChannelError:
+        return None
+
+
 def secret_files(file: Path) -> list[Path]:
     """Return the files of secrets that a file of channels names; none where it cannot be read, which is said later."""
     try:
@@ -228,5 +236,5 @@ def _placed(entries: dict[str, Any], file: Path) -> dict[str, Any]:
 
 __all__ = [
     "SECRET_PREFIX", "Channel", "Channels", "Mail", "Slack", "Teams", "Webhook",
-    "check_url", "load_channels", "secret_files", "secret_text", "secrets_of", "token_of", "url_of",
+    "channel_names", "check_url", "load_channels", "secret_files", "secret_text", "secrets_of", "token_of", "url_of",
 ]  # fmt: skip

@@ -49,12 +49,19 @@ def secrets_of(channel: Webhook) -> list[bytes]:
     Raises:
         ChannelError: the file cannot be read, or a line is none.
     """
-    lines = secret_text(channel.secret_file).split()
+    return signing_secrets(channel.secret_file)
+
+
+def signing_secrets(file: Path) -> list[bytes]:
+    """Return the secrets in a file that sign; see :func:`secrets_of`.
+
+    Raises:
+        ChannelError: the file cannot be read, or a line is none.
+    """
+    lines = secret_text(file).split()
     found = [_secret(line) for line in lines[:MAX_SECRETS]]
     if not found or len(lines) > MAX_SECRETS or None in found:
-        raise ChannelError(
-            f"{channel.secret_file} holds no usable secrets", "make one: checkvalve channels secret > FILE"
-        )
+        raise ChannelError(f"{file} holds no usable secrets", "make one: checkvalve channels secret > FILE")
     return [secret for secret in found if secret is not None]
 
 
@@ -119,5 +126,6 @@ def _secret(line: str) -> bytes | None:
 
 
 __all__ = [
-    "MAX_FILE", "MAX_SECRETS", "SECRET_PREFIX", "check_url", "secret_text", "secrets_of", "token_of", "url_of",
+    "MAX_FILE", "MAX_SECRETS", "SECRET_PREFIX", "check_url", "secret_text", "secrets_of", "signing_secrets", "token_of",
+    "url_of",
 ]  # fmt: skip

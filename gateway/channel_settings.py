@@ -9,7 +9,7 @@ from pydantic import Field
 
 from checkvalve.gateway.filter_settings import InboundSettings
 
-CHANNEL_PATHS: Final = frozenset({"channels"})
+CHANNEL_PATHS: Final = frozenset({"channels", "oncall"})
 """Settings of this module that are paths."""
 
 
@@ -18,6 +18,9 @@ class ChannelSettings(InboundSettings):
 
     channels: Path | None = Field(
         None, description="a TOML file of channels that are told what happens: webhooks, chat, mail"
+    )
+    oncall: Path | None = Field(
+        None, description="a TOML file of who is on call: schedules, services, programs; for `oncall:NAME` in a step"
     )
     review_budget: int = Field(
         30, ge=0, le=1_000, description="yeses of one person within an hour; beyond it questions wait. 0: any number"

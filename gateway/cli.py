@@ -39,6 +39,7 @@ from checkvalve.gateway.http_tokens import ApiTokens
 from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.logs import configure_logs, get_logger, printable
 from checkvalve.gateway.oidc_rules import PAGES, origin_of
+from checkvalve.gateway.oncall_command import oncall_app
 from checkvalve.gateway.places import tokens_file
 from checkvalve.gateway.rules_command import rules_app
 from checkvalve.gateway.sandbox_command import sandbox_app
@@ -262,6 +263,7 @@ run_command.register(app, _loaded, lambda: _Chosen.file)
 serve_command.register(app, _loaded)
 doctor_command.register(app, _loaded)
 app.add_typer(channels_app(_loaded), name="channels")
+app.add_typer(oncall_app(_loaded), name="oncall")
 app.add_typer(sandbox_app(_loaded), name="sandbox")
 app.add_typer(_manifest, name="manifest")
 app.add_typer(_policy, name="policy")

@@ -33,6 +33,7 @@ from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.places import database_file
 from checkvalve.gateway.sandboxes import sandbox_of
 from checkvalve.gateway.settings import Settings
+from checkvalve.gateway.doctor_oncall import oncall_findings
 from checkvalve.gateway.step_channels import lost_channels
 
 _EARLIEST: Final = 1_735_689_600  # 2025: a clock before that was never set
@@ -153,6 +154,7 @@ def files(settings: Settings) -> Iterator[Finding]:
         yield problem(
             "channels", f"a review rule tells channel:{name}, which is not there", "add it, or correct the rule"
         )
+    yield from oncall_findings(settings, rules)
 
 
 def sandbox(settings: Settings, file: Path | None) -> Iterator[Finding]:

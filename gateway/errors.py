@@ -8,6 +8,7 @@ GatewayError
 ├── TokenError            a token of the HTTP API, or the file of them, cannot be used
 ├── CaseError             the case given to ``checkvalve decide`` is not one
 ├── ChannelError          the file of channels, or a secret it names, cannot be used
+├── OnCallError           the file of on-call schedules cannot be used
 ├── TeamsError            what came from a chat was not taken
 ├── OidcError             an organisation's sign-in did not work, or let nobody in
 ├── SandboxError          there is no sandbox for code here, or it cannot hold what was asked for
@@ -58,6 +59,10 @@ class CaseError(GatewayError):
 
 class ChannelError(GatewayError):
     """The file of channels, or a secret that it names, cannot be used. Nothing is sent."""
+
+
+class OnCallError(GatewayError):
+    """The file of on-call schedules, or a secret that it names, cannot be used. Nobody is known to be on call."""
 
 
 class TeamsError(GatewayError):

@@ -58,11 +58,15 @@ class LadderKeeper:
 
     def _tell(self, look: Look) -> None:
         for item in look.done:
-            said = "nobody can decide a call: too few enabled reviewers may"
+            said = "nobody can decide a call: too few enabled reviewers may, or can be reached"
             if item.what == "unreachable":
                 get_logger().error(said, approval=item.proposal_id)
             else:
-                get_logger().info(f"ladder.{item.what}", approval=item.proposal_id, who=len(item.who))
+                early = {"early": True} if item.why else {}
+                get_logger().info(f"ladder.{item.what}", approval=item.proposal_id, who=len(item.who), **early)
+            if item.cannot:
+                reasons = sorted(set(item.cannot.values()))
+                get_logger().error("who is on call cannot approve a call", approval=item.proposal_id, reasons=reasons)
         for name in look.damaged:
             if name not in self._said:
                 self._said.add(name)

@@ -12,6 +12,7 @@ from sqlalchemy.engine import make_url
 from checkvalve.approvals.anchors import FileAnchor, parse_anchors
 from checkvalve.gateway.channel_file import secret_files
 from checkvalve.gateway.errors import SettingsError
+from checkvalve.gateway.oncall_file import oncall_secrets
 
 if TYPE_CHECKING:
     from checkvalve.gateway.settings import Settings
@@ -89,6 +90,15 @@ def _channel_files(settings: Settings) -> dict[str, Path | None]:
     }
 
 
+def _oncall_files(settings: Settings) -> dict[str, Path | None]:
+    """Return the file of on-call schedules, and the files of secrets that it names."""
+    secrets = oncall_secrets(settings.oncall) if settings.oncall else ()
+    return {
+        "file of on-call schedules": settings.oncall,
+        **{f"secret of an on-call service {number}": path for number, path in enumerate(secrets, 1)},
+    }
+
+
 def own_files(settings: Settings, file: Path | None) -> dict[str, Path]:
     """Return every file that decides for the gateway or holds its records, by what it is."""
     tools = TOOLS_FILE.fullmatch(settings.tools)
@@ -106,6 +116,7 @@ def own_files(settings: Settings, file: Path | None) -> dict[str, Path]:
         "file of values that never leave": settings.outbound_values,
         "secret of the organisation's sign-in": settings.oidc_client_secret,
         **_channel_files(settings),
+        **_oncall_files(settings),
         **_log_files(settings),
         "tools": Path(tools[1]) if tools else None,
         **{name: Path(match[2]) if match else None for name, match in models.items()},

@@ -2,7 +2,8 @@
 
 1. Look the host up. 2. Refuse it where one of its addresses is not public, unless the host is allowed by name.
 3. Connect to an address that was looked at, not to the name again; the certificate has to be the name's. 4. Send, read
-the status, and close: no redirect is followed, no body is taken in, no proxy is used.
+the status, and close: no redirect is followed, no proxy is used, and no body is taken in, unless the caller says how
+many bytes of one.
 
 Guarantees: bounded in time as a whole and in what is read; an error is a stable word, without anything the other side
 said. What it does not see: a public host that passes requests on to a private one.
@@ -46,6 +47,7 @@ class Answered:
     code: str = ""
     retry_after: float = 0.0
     sent: bool = field(default=False)
+    body: bytes = field(default=b"", repr=False)
 
     @property
     def ok(self) -> bool:
@@ -118,15 +120,21 @@ class _Checked(http.client.HTTPSConnection):
                     raise
 
 
-def post(
+def post(  # each is a bound
     url: str,
     body: bytes,
     headers: Mapping[str, str],
     *,
     private_hosts: Collection[str] = (),
     ca_file: Path | None = None,
+    keep: int = 0,
+    deadline: float | None = None,
 ) -> Answered:
-    """Send ``body`` to ``url``, once. Never raises for what the other side or the network does."""
+    """Send ``body`` to ``url``, once. Never raises for what the other side or the network does.
+
+    ``keep`` is how many bytes of an answer are taken in; a longer one is ``too_long``. ``deadline`` is in seconds,
+    :data:`DEADLINE` where none is given.
+    """
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or http.client.HTTPS_PORT
     if parts.scheme != "https" or not host:
@@ -139,29 +147,42 @@ def post(
     except (OSError, ValueError, UnicodeError):
         return Answered(code="no_address")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return _sent(connection, path, body, headers)
+    return _sent(connection, path, body, headers, (keep, DEADLINE if deadline is None else deadline))
 
 
-def _sent(connection: http.client.HTTPSConnection, path: str, body: bytes, headers: Mapping[str, str]) -> Answered:
-    over = threading.Timer(DEADLINE, lambda: _cut(connection))
+def _sent(
+    connection: http.client.HTTPSConnection,
+    path: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    bounds: tuple[int, float],
+) -> Answered:
+    keep, deadline = bounds
+    late = threading.Event()
+    over = threading.Timer(deadline, lambda: _cut(connection, late))
     over.daemon = True
     over.start()
     try:
         connection.request("POST", path, body, {**headers, "Connection": "close", "User-Agent": "checkvalve"})
         response = connection.getresponse()
-        return Answered(response.status, retry_after=_seconds(response.getheader("Retry-After")), sent=True)
+        found = response.read(keep + 1) if keep else b""
+        if late.is_set() or len(found) > keep:
+            return Answered(code="timeout" if late.is_set() else "too_long", sent=True)
+        again = _seconds(response.getheader("Retry-After"))
+        return Answered(response.status, retry_after=again, sent=True, body=found)
     except ssl.SSLCertVerificationError:
         return Answered(code="bad_certificate")
     except TimeoutError:
         return Answered(code="timeout")
     except (OSError, http.client.HTTPException, ValueError):
-        return Answered(code="not_connected")
+        return Answered(code="timeout" if late.is_set() else "not_connected")
     finally:
         over.cancel()
         connection.close()
 
 
-def _cut(connection: http.client.HTTPSConnection) -> None:
+def _cut(connection: http.client.HTTPSConnection, late: threading.Event) -> None:
+    late.set()
     if (open_ := connection.sock) is not None:
         try:
             open_.shutdown(socket.SHUT_RDWR)

@@ -1,9 +1,10 @@
-"""Does every channel that a step of escalation names stand in the file of channels? Else nobody would hear of it."""
+"""Does every channel and every hook that a step of escalation names stand in its file? Else nobody would hear of it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from checkvalve.approvals.oncall import ONCALL, OnCall
 from checkvalve.approvals.review_rules import ReviewRules
 from checkvalve.approvals.rungs import CHANNEL
 from checkvalve.gateway.channel_file import load_channels
@@ -21,4 +22,11 @@ def lost_channels(rules: ReviewRules, file: Path | None) -> list[str]:
     return sorted(named - known)
 
 
-__all__ = ["lost_channels"]
+def lost_hooks(rules: ReviewRules, known: OnCall) -> list[str]:
+    """Return the names after ``oncall:`` that some rule asks for, and that nothing answers for."""
+    steps = (step for _, plan, _ in rules.every() for step in plan.escalate)
+    named = {word.removeprefix(ONCALL) for step in steps for word in step.to if word.startswith(ONCALL)}
+    return sorted(named - known.names()) if named else []
+
+
+__all__ = ["lost_channels", "lost_hooks"]

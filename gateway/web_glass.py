@@ -71,7 +71,8 @@ def close(sent: Sent, name: Id) -> Response:
     """Write down what somebody found who looked."""
     queue = sent.visit.desk.queue
     try:
-        AfterLooks(queue.store, queue.clock, queue.reviewers).close(name, sent.visit.reviewer, sent.get("finding"))
+        looks, no = AfterLooks(queue.store, queue.clock, queue.reviewers), sent.get("disagree") == "yes"
+        looks.close(name, sent.visit.reviewer, sent.get("finding"), disagreed=no)
     except QueueError as error:
         raise _no(error, "looked", LOOKS) from error
     return back(f"{LOOKS}?done=looked")

@@ -35,6 +35,7 @@ class LookView:
     looked_at: int | None
     finding: Shown
     is_own: bool = False
+    disagreed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ def look_view(item: AfterLook, proposal: Proposal, reviewer: str) -> LookView:
         looked_at=item.looked_at,
         finding=line(item.finding, limit=afterlooks.MAX_FINDING),
         is_own=item.by == reviewer,
+        disagreed=item.disagreed,
     )
 
 

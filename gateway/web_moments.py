@@ -38,10 +38,13 @@ class Moments:
             return self._said(moment, self.words("age", span=self.words.span(self.now - moment)))
         return self._said(moment, self.words("ahead", span=self.left(moment)))
 
-    def left(self, moment: int) -> str:
-        """Return how long it is until a moment, rounded: thirty days less a second are thirty days."""
+    def left(self, moment: int, *, plain: bool = False) -> str:
+        """Return how long it is until a moment, rounded: thirty days less a second are thirty days.
+
+        ``plain`` as in :meth:`Words.span`.
+        """
         gap = max(0, moment - self.now)
-        return self.words.span(gap + next((unit // 2 for unit in _UNITS if gap >= unit), 0))
+        return self.words.span(gap + next((unit // 2 for unit in _UNITS if gap >= unit), 0), plain=plain)
 
     def exact(self, moment: int) -> Markup:
         """Return the moment to the second."""

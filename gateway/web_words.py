@@ -39,14 +39,19 @@ class Words:
         """Say whether there is a text for it."""
         return key in self.texts
 
-    def span(self, micros: int) -> str:
-        """Return a length of time in its largest unit."""
+    def span(self, micros: int, *, plain: bool = False) -> str:
+        """Return a length of time in its largest unit; ``plain`` where no word before it changes its case."""
         seconds = max(0, micros) // 1_000_000
         for size, unit in _SPANS:
             if seconds >= size:
                 count = seconds // size
-                return self(f"span.{unit}" if count == 1 else f"span.{unit}s", n=count)
-        return self("span.now")
+                key = f"span.{unit}" if count == 1 else f"span.{unit}s"
+                return self(self._cased(key, plain=plain), n=count)
+        return self(self._cased("span.now", plain=plain))
+
+    def _cased(self, key: str, *, plain: bool) -> str:
+        other = key.replace("span.", "span.plain.")
+        return other if plain and self.has(other) else key
 
 
 @lru_cache(maxsize=len(LANGUAGES))

@@ -206,7 +206,7 @@ def test_the_report_says_what_could_be_a_rule_and_whether_anybody_looked(desk: D
     assert (second.rule, second.asked, second.rejected, second.open) == ("amount-not-known", 4, 3, 1)
     assert second.advice.startswith("never approved")
     (ann,) = found.people
-    assert (ann.name, ann.approved, ann.rejected, ann.shown, ann.quick) == ("ann", 5, 3, 5, 0.4)
+    assert (ann.name, ann.approved, ann.rejected, ann.shown, ann.quick.share) == ("ann", 5, 3, 5, 0.4)
     assert ann.fullest_hour == 8
     assert report(desk.queue.store, since=desk.clock() + 1, until=desk.clock() + 2, fast=2.0).groups == []
 

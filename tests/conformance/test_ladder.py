@@ -211,7 +211,8 @@ def test_a_question_that_nobody_can_decide_is_said_to_be_so_and_no_longer_when_s
     row = desk.propose()
     assert [event["kind"] for event in told(desk, row.id)] == ["unreachable"]  # at once, when it was asked
     ladder = Ladder(desk.queue)
-    assert what(desk, ladder) == []
+    assert what(desk, ladder) == [("escalated", ("ann",))]  # and those of the next step hear of it now, not at 90 %
+    assert told(desk, row.id)[-1]["early"] == {"approvers": "too_few"}
     with store.read() as connection:
         assert stuck.listed(connection) == {row.id: row.created_at}
     add(desk, "ben", Role.APPROVER)
@@ -221,7 +222,7 @@ def test_a_question_that_nobody_can_decide_is_said_to_be_so_and_no_longer_when_s
     desk.queue.reviewers.disable("ben", by=desk.reviewer)
     assert what(desk, ladder) == [("unreachable", ())]
     assert what(desk, ladder) == what(desk, Ladder(desk.queue)) == []
-    assert heard(store, desk.clock) == ["asked", "unreachable", "unreachable"]
+    assert heard(store, desk.clock) == ["asked", "unreachable", "escalated", "unreachable"]
     assert desk.queue.get(row.id).state is State.PENDING
     assert verify(store).ok
 

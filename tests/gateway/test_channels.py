@@ -163,6 +163,7 @@ class Hook:
         self.ca_file, keys = certificate(folder)
         self.answers: list[tuple[int, dict[str, str]]] = []
         self.got: list[tuple[str, dict[str, str], bytes]] = []
+        self.says = b""  # the body of every answer
         self.speaks = threading.Event()  # it keeps its answers back until this is set
         self.speaks.set()
         hook = self
@@ -177,6 +178,7 @@ class Hook:
                 for name, value in more.items():
                     self.send_header(name, value)
                 self.end_headers()
+                self.wfile.write(hook.says)
 
             def log_message(self, *_: Any) -> None: ...
 

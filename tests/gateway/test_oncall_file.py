@@ -1,0 +1,186 @@
+"""The file of on-call: schedules over zones and changes of the clock, gaps and overlaps, and mistakes in a file."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checkvalve.approvals.moments import micros_of
+from checkvalve.gateway.errors import OnCallError
+from checkvalve.gateway.oncall_file import load_oncall
+from checkvalve.gateway.oncall_hooks import FileOnCall
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+WEEKS = """
+[[schedule]]
+name = "payments"
+zone = "Europe/Berlin"
+
+[[schedule.rotation]]
+people = ["ann", ["ben", "cem"]]
+start = 2026-11-30T09:00:00
+every = "1w"
+"""
+
+
+def micros(when: datetime) -> int:
+    return micros_of(when)
+
+
+def hooks(tmp_path: Path, text: str, now: datetime = NOW) -> FileOnCall:
+    file = tmp_path / "oncall.toml"
+    file.write_text(text)
+    found = FileOnCall(file, lambda: micros(now))
+    found.load()
+    return found
+
+
+def who(found: FileOnCall, when: datetime, name: str = "payments") -> tuple[str, ...]:
+    duty = found.who(name, micros(when))
+    return duty.people or (duty.failed,)
+
+
+def test_turns_go_round_and_change_at_the_same_local_time_all_year(tmp_path: Path) -> None:
+    found = hooks(tmp_path, WEEKS)
+    assert who(found, datetime(2026, 12, 7, 7, 59, 59, tzinfo=UTC)) == ("ann",)  # 08:59:59 in Berlin
+    assert who(found, datetime(2026, 12, 7, 8, 0, tzinfo=UTC)) == ("ben", "cem")
+    summer = datetime(2027, 6, 28, 7, 0, tzinfo=UTC)  # 09:00 in Berlin, 30 weeks later
+    assert who(found, summer) == ("ann",)
+    assert who(found, summer - timedelta(seconds=1)) == ("ben", "cem")
+    duty = found.who("payments", micros(summer))
+    assert duty.until == micros(datetime(2027, 7, 5, 7, 0, tzinfo=UTC))
+
+
+def test_an_override_goes_before_the_turns_and_ends(tmp_path: Path) -> None:
+    text = WEEKS + '[[schedule.override]]\npeople = "dora"\nfrom = 2026-12-01T18:00:00\nto = 2026-12-02T08:00:00\n'
+    found = hooks(tmp_path, text)
+    assert who(found, datetime(2026, 12, 1, 16, 59, tzinfo=UTC)) == ("ann",)
+    assert who(found, datetime(2026, 12, 1, 17, 0, tzinfo=UTC)) == ("dora",)
+    assert who(found, datetime(2026, 12, 2, 7, 0, tzinfo=UTC)) == ("ann",)
+
+
+SUN = """
+[[schedule]]
+name = "payments"
+zone = "UTC"
+gaps = "{gaps}"
+
+[[schedule.rotation]]
+people = ["ann"]
+start = 2026-11-30T00:00:00
+every = "1d"
+hours = "09:00-21:00"
+zone = "Europe/Berlin"
+
+[[schedule.rotation]]
+people = ["bo"]
+start = 2026-11-29T00:00:00
+every = "1d"
+hours = "{hours}"
+zone = "{zone}"
+"""
+
+
+def test_two_places_share_the_day_and_a_gap_or_an_overlap_is_said_with_its_time(tmp_path: Path) -> None:
+    fits = SUN.format(gaps="error", hours="21:00-09:00", zone="Europe/Berlin")
+    found = hooks(tmp_path, fits)
+    assert who(found, datetime(2027, 7, 1, 6, 59, tzinfo=UTC)) == ("bo",)
+    assert who(found, datetime(2027, 7, 1, 7, 0, tzinfo=UTC)) == ("ann",)
+    with pytest.raises(
+        OnCallError, match=r"nobody is on call from 2026-11-30 20:00 to 2026-11-30 21:00 .UTC.* times more"
+    ):
+        hooks(tmp_path, SUN.format(gaps="error", hours="22:00-09:00", zone="Europe/Berlin"))
+    with pytest.raises(
+        OnCallError, match=r"entries cover the time from 2026-11-30 19:00 to 2026-11-30 20:00 .UTC.: ann"
+    ):
+        hooks(tmp_path, SUN.format(gaps="allowed", hours="20:00-09:00", zone="Europe/Berlin"))
+
+
+def test_a_gap_that_only_a_change_of_the_clock_makes_is_found_a_year_ahead(tmp_path: Path) -> None:
+    """Tokyo has no summer time: what fits in winter leaves an hour open from March on."""
+    winter = SUN.format(gaps="error", hours="05:00-17:00", zone="Asia/Tokyo")  # 21:00 to 09:00 in Berlin, in winter
+    with pytest.raises(OnCallError, match=r"on call from 2027-03-28|cover the time from 2027-03-2[78]"):
+        hooks(tmp_path, winter)
+
+
+def test_where_gaps_are_allowed_nobody_is_on_call_in_one(tmp_path: Path) -> None:
+    found = hooks(tmp_path, SUN.format(gaps="allowed", hours="22:00-09:00", zone="Europe/Berlin"))
+    assert who(found, datetime(2026, 11, 30, 20, 30, tzinfo=UTC)) == ("nobody",)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (WEEKS.replace("Europe/Berlin", "Europe/Atlantis"), "no time zone 'Europe/Atlantis'"),
+        (WEEKS.replace("2026-11-30T09:00:00", "2026-11-30T09:00:00Z"), "local date and time"),
+        (WEEKS.replace('"1w"', '"36h"'), "whole days or weeks"),
+        (WEEKS.replace("every", "evry"), "schedule.0.rotation.0"),
+        (WEEKS.replace('"ann"', '"\\u200b"'), "a person is"),
+        (WEEKS + WEEKS, "two entries are called 'payments'"),
+        (WEEKS + 'hours = "9-17"\n', "hours are two times"),
+        ('[[schedule]]\nname = "x"\nzone = "UTC"\n', "a schedule needs"),
+        ('[[service]]\nname = "x"\nurl = "http://a.example"\ntoken_file = "t"\n', "begins with https"),
+        ('[[service]]\nname = "x"\nurl = "https://a.example"\n', "one of them"),
+        ('[[service]]\nname = "x"\nurl = "https://a.example"\ntoken_file = "none"\n', "cannot be read"),
+        ('[[program]]\nname = "x"\nentry = "nobody-has-installed-this"\n', "there is no entry point"),
+        ("[[schedule]", "not valid TOML"),
+    ],
+)
+def test_a_file_with_a_mistake_is_refused_with_the_place_and_what_to_do(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(OnCallError, match=said):
+        hooks(tmp_path, text)
+
+
+def test_a_span_that_ends_before_it_begins_and_two_at_once_are_refused(tmp_path: Path) -> None:
+    head = '[[schedule]]\nname = "payments"\nzone = "UTC"\n'
+    span = '[[schedule.span]]\npeople = ["{}"]\nfrom = 2026-12-{:02}T00:00:00\nto = 2026-12-{:02}T00:00:00\n'
+    with pytest.raises(OnCallError, match="has to lie after"):
+        hooks(tmp_path, head + span.format("ann", 5, 5))
+    with pytest.raises(OnCallError, match=r"2026-12-02 00:00 to 2026-12-03 00:00 .UTC.: ann, and ben"):
+        hooks(tmp_path, head + span.format("ann", 1, 3) + span.format("ben", 2, 9))
+    with pytest.raises(OnCallError, match="nobody is on call from 2026-12-03 00:00 to 2026-12-04 00:00"):
+        hooks(tmp_path, head + span.format("ann", 1, 3) + span.format("ben", 4, 9))
+    found = hooks(tmp_path, head + span.format("ann", 1, 3) + span.format("ben", 3, 9))
+    assert who(found, datetime(2026, 12, 9, tzinfo=UTC)) == ("nobody",)  # it is over, and that is said when it is asked
+
+
+def test_a_changed_file_is_read_again_and_a_broken_one_answers_nothing(tmp_path: Path) -> None:
+    found = hooks(tmp_path, WEEKS)
+    file = tmp_path / "oncall.toml"
+    assert who(found, NOW) == ("ann",)
+    file.write_text(WEEKS.replace('"ann"', '"someone-else"'))
+    assert who(found, NOW) == ("someone-else",)
+    file.write_text("[[schedule]")
+    assert who(found, NOW) == ("bad_file",)  # and not who stood there before
+    file.unlink()
+    assert who(found, NOW) == ("bad_file",)
+    file.write_text(WEEKS)
+    assert who(found, NOW) == ("ann",)
+    assert who(found, NOW, "unknown") == ("no_hook",)
+    assert found.names() == {"payments"}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    minutes=st.integers(0, 400 * 24 * 60),
+    zone=st.sampled_from(["Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "UTC"]),
+    days=st.integers(1, 15),
+)
+def test_a_rotation_without_hours_covers_every_moment_once(
+    tmp_path_factory: pytest.TempPathFactory, minutes: int, zone: str, days: int
+) -> None:
+    text = WEEKS.replace("Europe/Berlin", zone).replace("1w", f"{days}d").replace("2026-11-30T09", "2026-11-29T00")
+    file = tmp_path_factory.mktemp("oncall") / "oncall.toml"
+    file.write_text(text)
+    (schedule,) = (entry.made() for entry in load_oncall(file, micros(NOW)).schedule)
+    when = NOW + timedelta(minutes=minutes)
+    (rotation,) = schedule.entries
+    covers = [
+        cover for cover in rotation.covers(when, when + timedelta(microseconds=1)) if cover.start <= when < cover.end
+    ]
+    assert len(covers) == 1
+    assert schedule.at(when) == covers[0]
