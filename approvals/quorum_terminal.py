@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+import typer
 from rich.text import Text
 
 from checkvalve.approvals import plans
@@ -24,8 +27,11 @@ def ask_reason_if_needed(queue: Queue, proposal: Proposal) -> str:
     return ask("A yes to this call takes a reason. Why is it right?", instead="give --note TEXT") if wanted else ""
 
 
-def say_outcome(queue: Queue, proposal: Proposal, reviewer: str, *, said: str = "yes") -> None:
+def say_outcome(queue: Queue, proposal: Proposal, reviewer: str, *, said: str = "yes", as_json: bool = False) -> None:
     """Say what became of a call after somebody's answer: approved, rejected, or still waiting, and for whom."""
+    if as_json:
+        say_present(proposal)
+        return
     if proposal.state is State.PENDING:
         standing = queue.standing(proposal.id)
         noes = standing.plan.deny - len(standing.tally.no)
@@ -44,4 +50,9 @@ def say_outcome(queue: Queue, proposal: Proposal, reviewer: str, *, said: str = 
         console().print("this is self-approval, and the record says so")
 
 
-__all__ = ["ask_reason_if_needed", "say_outcome"]
+def say_present(proposal: Proposal) -> None:
+    """Print how a call stands, for programs."""
+    typer.echo(json.dumps({"id": proposal.id, **proposal.present.to_json()}, indent=2))
+
+
+__all__ = ["ask_reason_if_needed", "say_outcome", "say_present"]
