@@ -24,6 +24,7 @@ from checkvalve.approvals.errors import ApprovalError, LogError, LogTamperedErro
 from checkvalve.approvals.lists import events_table
 from checkvalve.approvals.logplace import LogPlace, kept_in, read_keys
 from checkvalve.approvals.logpolicy import Policy, read_policy
+from checkvalve.approvals.logwatch import LogWatch
 from checkvalve.approvals.notes import PublicKey
 from checkvalve.approvals.receipts import make_receipt, parse_receipt, tlog_proof, verify_receipt
 from checkvalve.approvals.store import Store
@@ -192,11 +193,13 @@ def _add_sealing(app: typer.Typer, open_store: Callable[[], Store], place: Calla
                 explain_sealed(sealer.seal())
                 return
             explain_sealed(sealer.start())
+            again = LogWatch(store)
             try:
                 while True:
                     time.sleep(_EVERY)
                     if (sealed := sealer.beat()) is not None:
                         explain_sealed(sealed)
+                    again.step()
             except KeyboardInterrupt:
                 explain_sealed(sealer.stop())
 

@@ -6,10 +6,16 @@
 4. Where the log is signed, its leaf is the one that is kept in the tree's tiles. What lies below the size of the newest
    checkpoint has a leaf. Events of a closed log are compared with the tiles that were kept of that log.
 
-Leaf and binding come with the event, in the same statement; only events of a closed log cost more.
+5. For whoever decides or runs a call (:func:`complete_events`): of the newest :data:`RECENT` events of the log none is
+   missing, but what retention says it removed (:mod:`gaps`). So no event that is not older was taken away with its row.
+   Who somebody is can be told all the same: an administrator closes a log in which there is a hole.
 
-What this does not find: an event that was removed, or moved to another subject; and one that was changed together with
-everything that is bound to it, up to the head, and with its leaf. Verifying finds them, with the public key alone.
+Leaf, binding and the count come with the event, in the same statement; only events of a closed log, and holes, cost
+more.
+
+What this does not find: an older event that was removed, or any that was moved to another subject; and one that was
+changed together with everything that is bound to it, up to the head, and with its leaf. A gateway looks at the whole
+log again a piece at a time (:mod:`logwatch`); verifying finds them at once, with the public key alone.
 """
 
 from __future__ import annotations
@@ -24,6 +30,7 @@ from checkvalve.approvals.audit import ERASED, Event
 from checkvalve.approvals.chainend import HEAD_ROW
 from checkvalve.approvals.closedlogs import Closed, base_query, closed_logs
 from checkvalve.approvals.errors import LogTamperedError, StoreCorruptError
+from checkvalve.approvals.gaps import untold_gap
 from checkvalve.approvals.judge import body_of
 from checkvalve.approvals.merkle import SIZE, leaf_hash
 from checkvalve.approvals.tables import audit_head, checkpoints, events, tiles
@@ -31,15 +38,22 @@ from checkvalve.approvals.tiles import WIDTH, Tiles
 
 _REMEDY: Final = "nothing was done; verify the audit log: checkvalve audit verify"
 _COLUMNS: Final = len(events.c)
+RECENT: Final = 4_096
+"""How many of the newest numbers are counted with each look: what an index gives in a fraction of a millisecond."""
 
 
-def _with_leaves() -> sa.Select[Any]:
+def _with_leaves(*, counted: bool) -> sa.Select[Any]:
     """Select events, each with its leaf and what is bound to it, where its log begins, how much was signed."""
     size = sa.select(sa.func.max(checkpoints.c.size)).scalar_subquery()
+    head = sa.select(audit_head.c.seq).where(audit_head.c.id == HEAD_ROW)
+    newest = events.alias("newest")
+    within = (newest.c.seq > head.scalar_subquery() - RECENT, newest.c.seq <= head.scalar_subquery())
+    there = sa.select(sa.func.count()).select_from(newest).where(*within).scalar_subquery()
     log = sa.select(
         base_query().scalar_subquery().label("base"),
         size.label("signed"),
-        sa.select(audit_head.c.seq).where(audit_head.c.id == HEAD_ROW).scalar_subquery().label("last"),
+        head.scalar_subquery().label("last"),
+        (there if counted else sa.null()).label("there"),
         sa.select(audit_head.c.hash).where(audit_head.c.id == HEAD_ROW).scalar_subquery().label("head"),
     ).subquery("log")
     behind = events.alias("behind")
@@ -48,12 +62,13 @@ def _with_leaves() -> sa.Select[Any]:
     own = sa.and_(tiles.c.level == 0, tiles.c.position == index // WIDTH, index >= 0)
     leaf = sa.func.substr(tiles.c.hashes, sa.cast(index % WIDTH * SIZE + 1, sa.Integer), SIZE, type_=sa.LargeBinary)
     source = events.join(log, sa.true()).outerjoin(tiles, own).outerjoin(behind, behind.c.seq == events.c.seq + 1)
-    told = (leaf.label("leaf"), bound.label("bound"), log.c.base, log.c.signed)
+    told = (leaf.label("leaf"), bound.label("bound"), log.c.base, log.c.signed, log.c.last, log.c.there)
     found = sa.select(*events.c, *told).select_from(source)
     return found.where(events.c.subject == sa.bindparam("subject")).order_by(events.c.seq)
 
 
-_OF_SUBJECT: Final = _with_leaves()
+_OF_SUBJECT: Final = _with_leaves(counted=False)
+_COUNTED: Final = _with_leaves(counted=True)
 
 
 def sound_events(connection: sa.Connection, subject: str) -> list[Event]:
@@ -63,6 +78,11 @@ def sound_events(connection: sa.Connection, subject: str) -> list[Event]:
         StoreCorruptError: one is not.
     """
     return _sound(connection, connection.execute(_OF_SUBJECT, {"subject": subject}).all())
+
+
+def complete_events(connection: sa.Connection, subject: str) -> list[Event]:
+    """Return the same as :func:`sound_events`, after making sure that none of the newest events was removed (5)."""
+    return _sound(connection, connection.execute(_COUNTED, {"subject": subject}).all())
 
 
 def sound_of_kinds(connection: sa.Connection, subject: str, kinds: Sequence[str]) -> list[Event]:
@@ -77,6 +97,8 @@ def _sound(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[Event
         if not event.is_whole:  # 1.
             raise _changed(event)
     _require_said(found)  # 2.
+    if rows and rows[0].there is not None and rows[0].there != min(RECENT, rows[0].last or 0):
+        _require_no_hole(connection, int(rows[0].base), int(rows[0].last or 0))  # 5.
     closed: _ClosedLeaves | None = None
     for event, row in zip(found, rows, strict=True):
         if event.seq > row.base:
@@ -87,6 +109,13 @@ def _sound(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[Event
             closed = closed or _ClosedLeaves(connection)
             _require_leaf(event, closed.of(event), signed=True)
     return found
+
+
+def _require_no_hole(connection: sa.Connection, base: int, last: int) -> None:
+    """Make sure that an event says why one of the newest is missing; those of a closed log were put aside."""
+    gap = untold_gap(connection, max(base, last - RECENT) + 1, last)
+    if gap is not None:
+        raise StoreCorruptError(f"the events {gap[0]} to {gap[1]} were removed from the log", remedy=_REMEDY)
 
 
 def _require_said(found: Iterable[Event]) -> None:
@@ -130,4 +159,4 @@ def _changed(event: Event) -> StoreCorruptError:
     return StoreCorruptError(f"event {event.seq} is not what was written", remedy=_REMEDY)
 
 
-__all__ = ["sound_events", "sound_of_kinds"]
+__all__ = ["RECENT", "complete_events", "sound_events", "sound_of_kinds"]

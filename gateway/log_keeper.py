@@ -1,7 +1,8 @@
 """The thread that signs the log behind the gateway's commits, and what happens when it is not the log it signed.
 
 1. At the start the log is sealed once, so a database that was put back or changed is found before anything runs.
-2. Every second: what was committed is sealed; after a silence a heartbeat is written.
+2. Every second: what was committed is sealed; after a silence a heartbeat is written; a piece of what was written long
+   ago is looked at again (:mod:`checkvalve.approvals.logwatch`).
 3. Where the log is not what was signed, the store takes no change any more: nothing is approved, and nothing runs.
    Anything else that goes wrong (a disk, a database) is logged and tried again; no event is lost by it.
 """
@@ -15,6 +16,7 @@ from typing import Final
 from checkvalve.approvals.anchors import parse_anchors
 from checkvalve.approvals.errors import ApprovalError, LogTamperedError
 from checkvalve.approvals.logplace import LogPlace
+from checkvalve.approvals.logwatch import LogWatch
 from checkvalve.approvals.sealer import Sealed, Sealer
 from checkvalve.approvals.store import Store
 from checkvalve.gateway.errors import SettingsError
@@ -44,6 +46,7 @@ class LogKeeper:
         """Seal with ``sealer``; :meth:`start` begins."""
         self._store = store
         self._sealer = sealer
+        self._again = LogWatch(store)
         self._every = every
         self._stop = threading.Event()
         self._said = ""  # a failure that lasts is logged once
@@ -74,6 +77,7 @@ class LogKeeper:
         while not self._stop.wait(self._every):
             try:
                 sealed = self._sealer.beat()
+                self._again.step()
             except LogTamperedError as error:
                 self._store.refuse(error.message)
                 with suppress(OSError, ValueError):  # where nobody listens any more, the store refuses all the same
