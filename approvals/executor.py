@@ -1,7 +1,8 @@
 """The choke point: every effect of every surface runs through :meth:`Executor.run`, at most once.
 
 1. Read the row and apply its clocks. Not approved: say where it stands, run nothing.
-2. Re-validate. A verdict may only get stricter; if it did, the permit is void (``invalidated``).
+2. Re-validate. A verdict may only get stricter; if it did, the permit is void (``invalidated``). So it is where what the
+   call points at is not the version that a person was asked about.
 3. Take the arguments from the record: parse the stored bytes after hashing them again.
 4. Claim: approved → executing, the grant used, the attempt and its intent written. Commit. Only now may it happen.
 5. The effect, with those arguments and an idempotency key that is the same for every try.
@@ -24,6 +25,7 @@ from typing import Final, TypeAlias
 
 from checkvalve.approvals.claims import Claim, Claims, Handover, Revalidate
 from checkvalve.approvals.outcome import Outcome, raised, returned
+from checkvalve.approvals.pins import Found
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.undo_call import Kept
@@ -57,18 +59,25 @@ class Executor:
         self._wait = wait.total_seconds()
 
     def run(
-        self, proposal_id: str, effect: Effect, *, revalidate: Revalidate | None = None, keep: Keep | None = None
+        self,
+        proposal_id: str,
+        effect: Effect,
+        *,
+        revalidate: Revalidate | None = None,
+        keep: Keep | None = None,
+        pinned: Found | None = None,
     ) -> Outcome:
         """Run the effect of an approved proposal, or say why not. The numbered steps are the module's.
 
-        ``keep`` says of a recorded result what is stored with it, to undo the effect later.
+        ``keep`` says of a recorded result what is stored with it, to undo the effect later. ``pinned`` is what was just
+        read of what the call points at (:mod:`pins`): without it, a call whose question was bound to it does not run.
 
         Raises:
             NotFoundError: no such proposal.
             StoreError: nothing was started.
             OutcomeUnknownError: the effect ran, and the store did not take its end.
         """
-        claim = self._claims.take(proposal_id, revalidate)  # 1 to 4
+        claim = self._claims.take(proposal_id, revalidate, pinned)  # 1 to 4
         if not isinstance(claim, Claim):
             return self._wait_for(claim)  # 7
         try:
@@ -80,7 +89,13 @@ class Executor:
         return self._succeeded(claim, value, keep)  # 6
 
     async def arun(
-        self, proposal_id: str, effect: AsyncEffect, *, revalidate: Revalidate | None = None, keep: Keep | None = None
+        self,
+        proposal_id: str,
+        effect: AsyncEffect,
+        *,
+        revalidate: Revalidate | None = None,
+        keep: Keep | None = None,
+        pinned: Found | None = None,
     ) -> Outcome:
         """Do what :meth:`run` does, for an effect that is awaited; the store's work is done in threads.
 
@@ -88,7 +103,7 @@ class Executor:
         """
         handover = Handover(self._claims)
         try:
-            claim = await asyncio.to_thread(handover.take, proposal_id, revalidate)  # 1 to 4
+            claim = await asyncio.to_thread(handover.take, proposal_id, revalidate, pinned)  # 1 to 4
         except asyncio.CancelledError:
             handover.give_up()
             raise

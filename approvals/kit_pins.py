@@ -1,7 +1,7 @@
 """Lint what a tool's ``pin`` says, against the schemas that are shipped or given, and say what nobody can check.
 
-Guarantees: pure; a file that is named by no text of the real tool is an error. That a version changes with its record is
-the word of whoever writes the field, and where outsiders do, whoever declares it is told so.
+Guarantees: pure; a file that is named by no text of the real tool is an error. That a version changes with its record
+is the word of whoever writes the field, and where outsiders do, whoever declares it is told so.
 """
 
 from __future__ import annotations

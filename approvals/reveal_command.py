@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from checkvalve.approvals.pins_shown import seen_pinned
 from checkvalve.approvals.previews import seen_preview
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.reveals import reveal
@@ -33,8 +34,9 @@ def print_seen(queue: Queue, row: Seen, unpack: Callable[[JSON], str], *, full: 
     """Print a call as a card, as its bytes, or as JSON."""
     if as_json:
         told = row.to_json() | row.said(queue.standing(row.id)).to_json()
-        preview = seen_preview(queue, row)
-        typer.echo(json.dumps(told | {"preview": None if preview is None else preview.to_json()}, indent=2))
+        beside = {"preview": seen_preview(queue, row), "pinned": seen_pinned(queue, row)}
+        shown = {name: None if found is None else found.to_json() for name, found in beside.items()}
+        typer.echo(json.dumps(told | shown, indent=2))
     elif raw:
         print_bytes(row)
     else:

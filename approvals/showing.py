@@ -17,6 +17,8 @@ from checkvalve.approvals.changed_lines import edit_lines, talk_lines
 from checkvalve.approvals.edits import edited, lineage, whole_talk
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.moves import OBSERVE
+from checkvalve.approvals.pin_lines import pin_lines
+from checkvalve.approvals.pins_shown import seen_pinned
 from checkvalve.approvals.preview_lines import preview_lines
 from checkvalve.approvals.previews import seen_preview
 from checkvalve.approvals.queue import Queue
@@ -33,7 +35,7 @@ def print_card(queue: Queue, row: Seen, unpack: Callable[[JSON], str], *, full: 
         events = list(audit.read_events(connection, subject=row.id))
     before, after = (item if item is None else queue.veiling.beside(row, item) for item in lineage(queue, row.exact))
     around = [*edit_lines(before, after, edited(before, row) if before else ())]
-    around += preview_lines(seen_preview(queue, row), full=full)
+    around += [*pin_lines(seen_pinned(queue, row)), *preview_lines(seen_preview(queue, row), full=full)]
     talk = [replace(item, text=row.veil.text(item.text)) for item in whole_talk(queue, row.exact)]
     around += talk_lines(talk, row.id)
     asked = row.verdict_name == "review" and row.mode != OBSERVE

@@ -8,7 +8,7 @@ its own inverse only with an argument that differs. 5. What is read before is a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from checkvalve.approvals.fieldspec import ArgumentSpec, Effect
 from checkvalve.approvals.strictyaml import nearest
@@ -21,12 +21,15 @@ _NAMES: Final = {bool: "boolean", int: "integer", float: "number", str: "string"
 _FITTING: Final = {"integer": {"integer", "number"}, "number": {"number"}, "string": {"string"}, "boolean": {"boolean"}}
 
 
+Steps: TypeAlias = tuple[str | int, ...]
+
+
 class Problem(NamedTuple):
     """What is wrong, what to do, and where below the tool it stands."""
 
     message: str
     remedy: str
-    steps: tuple[str, ...]
+    steps: Steps
 
 
 def undo_problem(spec: ToolSpec, manifest: Manifest) -> Problem | None:
@@ -128,7 +131,7 @@ def _differs(undo: UndoSpec) -> bool:
     return any(value.argument != name for name, value in undo.args.items())
 
 
-def reading_problems(spec: ToolSpec, before: LookSpec, manifest: Manifest, steps: tuple[str, ...]) -> Iterator[Problem]:
+def reading_problems(spec: ToolSpec, before: LookSpec, manifest: Manifest, steps: Steps) -> Iterator[Problem]:
     """Yield what is wrong with a read that is made beside a call of ``spec``: its tool, then its arguments."""
     reads = manifest.find(before.tool, spec.server)
     if reads is None:
@@ -174,4 +177,4 @@ def _type(spec: ToolSpec, name: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-__all__ = ["Problem", "look_problem", "reading_problems", "undo_problem"]
+__all__ = ["Problem", "Steps", "look_problem", "reading_problems", "undo_problem"]

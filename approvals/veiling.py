@@ -4,7 +4,8 @@
 declare as secret is looked for in everything that is shown of the task, since the user's words and what was read may
 say it, too; of very many calls with secrets, in the newest of them. What a refused call declares counts on that call
 alone: nobody else has looked at it. What the task also holds as a destination counts nowhere: people have to see it.
-3. A preview and an undoing, whose threads are their own, are under the veil of the task of their question.
+3. A preview, a read of a version and an undoing, whose threads are their own, are under the veil of the task of their
+question.
 
 Guarantees: a call that cannot be read is not shown; nothing is written but the key, once.
 """
@@ -41,7 +42,7 @@ _SIGNS: Final = ('"role":"credential"', '"redact":true', '"redact":[')
 _AIMS: Final = ('"role":"target"', '"role":"selector"', '"role":"command"')
 """What one with a destination, a record or a command has in it."""
 
-_ASIDE: Final = re.compile(r"(?:preview|undo)/(?P<id>[^/]+)(?:/[0-9]+)?")
+_ASIDE: Final = re.compile(r"(?:preview|undo|pin)/(?P<id>[^/]+)(?:/[0-9]+)?")
 """Threads of calls that are made for another one; that one's id is in the name."""
 _MAX_ASIDE: Final = 8  # undoings of undoings, and previews of those
 

@@ -24,6 +24,7 @@ from checkvalve.approvals.intake import Beside
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.mandate_store import Mandates
 from checkvalve.approvals.outcome import Outcome
+from checkvalve.approvals.pins import Found
 from checkvalve.approvals.policy import Policy
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.reasons import remedy_for
@@ -180,6 +181,7 @@ class MemoryExecutor(Executor):
         *,
         revalidate: Callable[[], Verdict] | None = None,  # noqa: ARG002  # an Executor
         keep: Keep | None = None,  # noqa: ARG002  # an Executor; nothing is undone here
+        pinned: Found | None = None,  # noqa: ARG002  # an Executor; nothing changes here
     ) -> Outcome:
         """Run the effect with the arguments of the record."""
         row = self._queue.get(proposal_id)

@@ -38,7 +38,7 @@ from checkvalve.graphs.readings import readable
 from checkvalve.graphs.session import refusal
 
 _FORM: Final = "a case has `task` and `call`, and may have `history`, `endorsements`, `mandates` and `requester`"
-_PUBLISHED: Final = ("verdict", "rule", "reason", "remedy", "arguments")
+_PUBLISHED: Final = ("verdict", "rule", "reason", "remedy", "arguments", "pins")
 
 
 class _Strict(BaseModel):
@@ -147,7 +147,7 @@ def register(app: typer.Typer) -> None:
         """Decide one JSON case from standard input and print the verdict as JSON."""
         found = decide_case(sys.stdin.buffer.read(MAX_BYTES + 1), manifest, policy, profile)
         answer = found.to_json()
-        typer.echo(json.dumps({name: answer[name] for name in _PUBLISHED}, indent=2))
+        typer.echo(json.dumps({name: answer[name] for name in _PUBLISHED if name in answer}, indent=2))
 
 
 def decide_case(text: bytes, manifest: Path, policy: Path | None = None, profile: str = "strict") -> Decision:

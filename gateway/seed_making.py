@@ -71,7 +71,8 @@ def _fitting(manifest: Manifest) -> Iterator[tuple[ToolSpec, str]]:
     """Do step 1: yield each tool that can be used, and its destination."""
     for spec in manifest.tools.values():
         goals = [name for name, item in spec.args.items() if item.role is Role.TARGET and item.kind in _KINDS]
-        plain = not (spec.variants or spec.undo_with or spec.look_first or spec.preview or spec.commands)
+        beside = spec.undo_with or spec.look_first or spec.preview or spec.pin
+        plain = not (spec.variants or beside or spec.commands)
         others = [item for name, item in spec.args.items() if name not in goals[:1]]
         if spec.effect in _EFFECTS and plain and goals and all(_value(item) is not None for item in others):
             yield spec, goals[0]

@@ -16,6 +16,7 @@ from checkvalve.approvals.edits import current
 from checkvalve.approvals.errors import OutcomeUnknownError
 from checkvalve.approvals.executor import Keep
 from checkvalve.approvals.manifest import schema_digest
+from checkvalve.approvals.pins import Found
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.toolspec import Manifest
@@ -34,6 +35,7 @@ from checkvalve.graphs.calls import Call, runs_in_sandbox
 from checkvalve.graphs.edited import as_edited, recheck
 from checkvalve.graphs.errors import CheckpointError
 from checkvalve.graphs.keeping import Keeping
+from checkvalve.graphs.pinning import Pinning
 from checkvalve.graphs.previewing import Previewing
 from checkvalve.graphs.results import result_values
 from checkvalve.graphs.services import Services
@@ -140,14 +142,24 @@ class Ticket:
         return record
 
     def preview(self, services: Services) -> None:
-        """Try what the call would do, where somebody is about to be asked and its tool offers that; an edit anew."""
+        """Pin what is about to be asked, and try what it would do, where its tool declares that; an edit anew."""
         if self._to_preview():
+            self.proposal = Pinning(services).ask(self.proposal, self._tools().get)
             Previewing(services).show(self.proposal, self._tools().get)
 
     async def apreview(self, services: Services) -> None:
         """Do what :meth:`preview` does, for tools that are awaited."""
         if self._to_preview():
+            self.proposal = await Pinning(services).aask(self.proposal, self._tools().get)
             await Previewing(services).ashow(self.proposal, self._tools().get)
+
+    def pinned(self, services: Services) -> Found | None:
+        """Read again what the call points at, where a person was asked about its version."""
+        return Pinning(services).again(self.proposal, self._tools().get)
+
+    async def apinned(self, services: Services) -> Found | None:
+        """Do what :meth:`pinned` does, for tools that are awaited."""
+        return await Pinning(services).aagain(self.proposal, self._tools().get)
 
     def _to_preview(self) -> bool:
         known, self.previewed = self.previewed, self.proposal.id

@@ -227,9 +227,9 @@ class ToolGate:
                 except GraphBubbleUp as pause:
                     raise ticket.interrupted(pause) from pause
 
-        check = ticket.check(self.gateway.services)
-        keep = ticket.keep(keeping)
-        outcome = self.gateway.executor.run(ticket.proposal.id, effect, revalidate=check, keep=keep)
+        services, keep = self.gateway.services, ticket.keep(keeping)
+        check, pinned = ticket.check(services), ticket.pinned(services)
+        outcome = services.executor.run(ticket.proposal.id, effect, revalidate=check, keep=keep, pinned=pinned)
         if keeping is not None:
             keeping.after(outcome)
         return outcome
@@ -246,9 +246,9 @@ class ToolGate:
                 except GraphBubbleUp as pause:
                     raise ticket.interrupted(pause) from pause
 
-        check = ticket.check(self.gateway.services)
-        keep = ticket.keep(keeping)
-        outcome = await self.gateway.executor.arun(ticket.proposal.id, effect, revalidate=check, keep=keep)
+        services, keep = self.gateway.services, ticket.keep(keeping)
+        check, pinned = ticket.check(services), await ticket.apinned(services)
+        outcome = await services.executor.arun(ticket.proposal.id, effect, revalidate=check, keep=keep, pinned=pinned)
         if keeping is not None:
             await keeping.aafter(outcome)
         return outcome

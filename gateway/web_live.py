@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from checkvalve.approvals import pages_data, previews, votes
+from checkvalve.approvals import pages_data, pin_record, previews, votes
 from checkvalve.approvals.edits import whole_talk
 from checkvalve.approvals.errors import NotFoundError
 from checkvalve.gateway.web_desk import Desk, Stop, desk_of, session_of
@@ -48,9 +48,10 @@ def _standing(desk: Desk, item: str = "") -> dict[str, Any]:
 
 
 def said_about(desk: Desk, item: str) -> int:
-    """Return how many remarks and votes there are about a call; what it would do counts as one."""
+    """Return how many remarks and votes there are about a call; what it would do, and what is pinned, count as one each."""
     row = desk.queue.get(item)
     said = len(whole_talk(desk.queue, row)) + previews.is_known(desk.queue, row)
+    said += pin_record.is_known(desk.queue, row)
     with desk.queue.store.read() as connection:
         return said + len(votes.read(connection, item))
 

@@ -16,7 +16,8 @@ from langchain_core.tools import BaseTool, StructuredTool
 from checkvalve.approvals.edits import first_of
 from checkvalve.approvals.executor import AsyncEffect, Effect, Keep
 from checkvalve.approvals.outcome import Outcome
-from checkvalve.approvals.records import State
+from checkvalve.approvals.pins import Found
+from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.verdicts import Deny, Verdict
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON
@@ -27,6 +28,7 @@ from checkvalve.graphs.errors import CodedError
 from checkvalve.graphs.events import Executed, emit
 from checkvalve.graphs.gate import require_own
 from checkvalve.graphs.keeping import Keeping
+from checkvalve.graphs.pinning import Pinning
 from checkvalve.graphs.references import REF
 from checkvalve.graphs.requesting import call_of
 from checkvalve.graphs.state import JsonObject, PipelineState
@@ -63,7 +65,9 @@ class ExecutorNode:
                 keeping = self._keeping(state, item)
                 effect = self._effect(state, item, keeping)
                 keep = self._keep(keeping, item)
-                outcome = self._desk.services.executor.run(item["approval"], effect, revalidate=check, keep=keep)
+                pinned = self._pinned(item)
+                services = self._desk.services
+                outcome = services.executor.run(item["approval"], effect, revalidate=check, keep=keep, pinned=pinned)
                 if keeping is not None:
                     keeping.after(outcome)
                 self._end(state, item, outcome)
@@ -78,7 +82,9 @@ class ExecutorNode:
             keeping = await asyncio.to_thread(self._keeping, state, item)
             effect = self._async_effect(state, item, keeping)
             keep = self._keep(keeping, item)
-            outcome = await self._desk.services.executor.arun(item["approval"], effect, revalidate=check, keep=keep)
+            pinned = await self._apinned(item)
+            run = self._desk.services.executor.arun
+            outcome = await run(item["approval"], effect, revalidate=check, keep=keep, pinned=pinned)
             if keeping is not None:
                 await keeping.aafter(outcome)
             self._end(state, item, outcome)
@@ -124,6 +130,21 @@ class ExecutorNode:
             return recheck(self._desk.services, decided, call)()
 
         return check
+
+    def _pinned(self, item: JsonObject) -> Found | None:
+        """Read again what a request points at, where a person was asked about its version."""
+        row = self._to_pin(item)
+        return None if row is None else Pinning(self._desk.services).again(row, self._desk.tools_of(row.server).get)
+
+    async def _apinned(self, item: JsonObject) -> Found | None:
+        row = await asyncio.to_thread(self._to_pin, item)
+        if row is None:
+            return None
+        return await Pinning(self._desk.services).aagain(row, self._desk.tools_of(row.server).get)
+
+    def _to_pin(self, item: JsonObject) -> Proposal | None:
+        spec = self._desk.toolbox.specs.get(str(item["tool"]))
+        return self._desk.services.queue.get(item["approval"]) if spec is not None and spec.pin else None
 
     def _keeping(self, state: PipelineState, item: JsonObject) -> Keeping | None:
         """Return what keeps the undoing of a request, where its tool says how it is undone."""

@@ -2,7 +2,8 @@
 
 1. On the first visit of a turn, for each request: put the references in, read first what the manifest names, decide,
 record; each is a proposal of its own under an id that follows from thread, call and arguments. What cannot be expanded
-or parsed is refused with a code. Of a question it is tried what the call would do, where its tool offers that.
+or parsed is refused with a code. Of a question the version of what it points at is read, and it is tried what the call
+would do, where its tool offers that.
 2. What may run is ready; what was denied or withdrawn is told as a code. 3. When nothing is ready and a person has to
 decide, pause with the id of one approval and nothing else. What the pause is resumed with decides nothing: the store
 is read again.
@@ -17,6 +18,7 @@ from typing import Literal
 from langgraph.types import interrupt
 
 from checkvalve.approvals.edits import current
+from checkvalve.approvals.pins import CODES
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.responding import response_of
@@ -28,6 +30,7 @@ from checkvalve.graphs.edited import changed_names
 from checkvalve.graphs.errors import CodedError, PipelineError
 from checkvalve.graphs.events import Decided, Waiting, emit
 from checkvalve.graphs.looking import alook_first, look_first
+from checkvalve.graphs.pinning import Pinning
 from checkvalve.graphs.previewing import Previewing
 from checkvalve.graphs.requesting import call_of, refuse_unregistered
 from checkvalve.graphs.session import GuardSession
@@ -40,7 +43,7 @@ class GateNode:
     def __init__(self, desk: Desk) -> None:
         """Decide with the services of ``desk``."""
         self._desk = desk
-        self._previewing = Previewing(desk.services)
+        self._previewing, self._pinning = Previewing(desk.services), Pinning(desk.services)
 
     def run(self, state: PipelineState) -> PipelineState:
         """Decide the new requests of the turn, or look again at those that wait."""
@@ -93,16 +96,19 @@ class GateNode:
     def _show(self, items: list[JsonObject]) -> None:
         """Let whoever is asked see what the call would do, where its tool offers that."""
         for question in self._to_preview(items):
-            self._previewing.show(question, self._desk.tools_of(question.server).get)
+            find = self._desk.tools_of(question.server).get
+            self._previewing.show(self._pinning.ask(question, find), find)
 
     async def _ashow(self, items: list[JsonObject]) -> None:
         for question in await asyncio.to_thread(self._to_preview, items):
-            await self._previewing.ashow(question, self._desk.tools_of(question.server).get)
+            find = self._desk.tools_of(question.server).get
+            await self._previewing.ashow(await self._pinning.aask(question, find), find)
 
     def _to_preview(self, items: list[JsonObject]) -> list[Proposal]:
         specs, queue = self._desk.toolbox.specs, self._desk.services.queue
         waiting = [item for item in items if item["status"] == "pending" and not item.get("waits")]
-        offered = [item for item in waiting if (spec := specs.get(str(item["tool"]))) is not None and spec.preview]
+        known = [(item, specs.get(str(item["tool"]))) for item in waiting]
+        offered = [item for item, spec in known if spec is not None and (spec.preview or spec.pin)]
         return [queue.get(str(item["approval"])) for item in offered]
 
     def _decide(self, state: PipelineState, item: JsonObject) -> list[JsonObject]:
@@ -194,7 +200,7 @@ def withdrawn(proposal: Proposal) -> JsonObject:
     """Return what the actor is told of a call that was denied, or whose permit never came or is void."""
     if proposal.state is State.DENIED:
         return refused(proposal.reason, proposal.remedy, rule=proposal.rule)
-    code = BY_STATE[proposal.state]
+    code = proposal.code if proposal.code in CODES else BY_STATE[proposal.state]
     return refused(code, REMEDIES[code])
 
 

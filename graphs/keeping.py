@@ -11,9 +11,10 @@ Guarantees: nothing that is read here reaches a model; a read that fails after t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.tools import BaseTool
 
@@ -30,11 +31,18 @@ from checkvalve.filters.origins import Field
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.calls import Call, runs_in_sandbox
 from checkvalve.graphs.detached import detached, keyed
+from checkvalve.graphs.few_threads import BusyError, FewThreads, is_awaited
+from checkvalve.graphs.in_time import BrokenOffError, TooLateError, awithin
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
 from checkvalve.graphs.stored_results import NOTHING, declared_value
 from checkvalve.graphs.tool_results import returned
 from checkvalve.graphs.toolbox import schema_of
+
+TOO_LATE: Final = "too_late"
+"""Why a read gave nothing that took longer than it may."""
+READS: Final = FewThreads(8, "checkvalve-read")
+"""Reads of versions that run in a thread at once, in one process: a stuck one keeps its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +57,11 @@ class Look:
 class Reading:
     """Reads records through the gate of one session."""
 
-    def __init__(self, services: Services, session: GuardSession) -> None:
-        """Decide and record as ``session`` does."""
+    def __init__(self, services: Services, session: GuardSession, seconds: int | None = None) -> None:
+        """Decide and record as ``session`` does; a read may take as many ``seconds``, where that is said."""
         self._services = services
         self._session = session
+        self._seconds = seconds
 
     def read(self, call: Call, tool: Any) -> Look:
         """Read once. Nobody is asked for it: where a person would have to be, nothing is read."""
@@ -62,7 +71,11 @@ class Reading:
 
         def effect(args: dict[str, JSON], key: str) -> JSON:
             with detached(), keyed(key, self._session.thread):
-                return returned(tool.invoke(_tool_call(call, args)), call.id)
+                said = _tool_call(call, args)
+                if self._seconds is None:
+                    return returned(tool.invoke(said), call.id)
+                with _whole():
+                    return returned(READS.within(self._seconds, lambda: tool.invoke(said)), call.id)
 
         check = self._session.revalidation(call)
         try:
@@ -78,7 +91,11 @@ class Reading:
 
         async def effect(args: dict[str, JSON], key: str) -> JSON:
             with detached(), keyed(key, self._session.thread):
-                return returned(await tool.ainvoke(_tool_call(call, args)), call.id)
+                said = _tool_call(call, args)
+                if self._seconds is None:
+                    return returned(await tool.ainvoke(said), call.id)
+                with _whole():
+                    return returned(await _aread(self._seconds, tool, said), call.id)
 
         check = self._session.revalidation(call)
         try:
@@ -103,7 +120,10 @@ class Reading:
     def _found(self, call: Call, outcome: Outcome) -> Look:
         spec = self._services.manifest.find(call.tool, call.server)
         value = declared_value(outcome.result, spec) if outcome.state is State.SUCCEEDED else NOTHING
-        return Look(why="before_failed") if value is NOTHING else Look(value, outcome.proposal.id)
+        if value is NOTHING:
+            late = (outcome.error or {}).get("type") in {TooLateError.__name__, BusyError.__name__}
+            return Look(why=TOO_LATE if late else "before_failed")
+        return Look(value, outcome.proposal.id)
 
 
 @dataclass
@@ -242,8 +262,24 @@ def _references(references: Mapping[str, Any], before: BeforeSpec) -> dict[str, 
     return found
 
 
+async def _aread(seconds: int, tool: BaseTool, said: dict[str, Any]) -> Any:
+    """Read in time: a tool without a coroutine of its own does so in one of the few threads."""
+    if is_awaited(tool):
+        return await awithin(seconds, lambda: tool.ainvoke(said))
+    return await READS.awithin(seconds, lambda: tool.invoke(said))
+
+
+@contextmanager
+def _whole() -> Iterator[None]:
+    """Let a read that breaks off be one that failed: nobody has to find out what it did."""
+    try:
+        yield
+    except (ConnectionError, TimeoutError) as error:
+        raise BrokenOffError("the connection broke off") from error
+
+
 def _tool_call(call: Call, args: dict[str, JSON]) -> dict[str, Any]:
     return {"name": call.tool, "args": args, "id": call.id, "type": "tool_call"}
 
 
-__all__ = ["Keeping", "Look", "Reading", "look_call"]
+__all__ = ["READS", "TOO_LATE", "Keeping", "Look", "Reading", "look_call"]

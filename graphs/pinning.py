@@ -28,8 +28,8 @@ from checkvalve.approvals.undo_call import at, look_args
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON, check_value
 from checkvalve.graphs.calls import Call
-from checkvalve.graphs.in_time import TooLateError, within
-from checkvalve.graphs.keeping import TOO_LATE, Look, Reading, look_call
+from checkvalve.graphs.in_time import TooLateError
+from checkvalve.graphs.keeping import READS, TOO_LATE, Look, Reading, look_call
 from checkvalve.graphs.pinned_files import file_version
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
@@ -128,7 +128,7 @@ class Pinning:
 
     async def _aone(self, proposal: Proposal, pin: PinSpec, find: Find, word: str) -> Version | Found:
         if pin.file:
-            return await asyncio.to_thread(self._file, proposal, pin)
+            return await self._afile(proposal, pin)
         if isinstance(call := await asyncio.to_thread(self._call, proposal, pin, find, word), Found):
             return call
         found = await self._reading(proposal, pin).aread(call, find(pin.tool))
@@ -140,7 +140,17 @@ class Pinning:
         if pin.file not in args:
             return Found(of=pin.file, why="no_such_argument")
         try:
-            return within(pin.seconds, lambda: file_version(pin, args[pin.file]))
+            return READS.within(pin.seconds, lambda: file_version(pin, args[pin.file]))
+        except TooLateError:
+            return Found(of=pin.file, why="too_late")
+
+    @staticmethod
+    async def _afile(proposal: Proposal, pin: PinSpec) -> Version | Found:
+        args = proposal.args()
+        if pin.file not in args:
+            return Found(of=pin.file, why="no_such_argument")
+        try:
+            return await READS.awithin(pin.seconds, lambda: file_version(pin, args[pin.file]))
         except TooLateError:
             return Found(of=pin.file, why="too_late")
 

@@ -22,7 +22,6 @@ from checkvalve.gateway.app import Gateway, build
 from checkvalve.gateway.langchain import CheckvalveMiddleware, user_message
 from checkvalve.gateway.settings import Settings
 from checkvalve.graphs.edited import deciding
-from checkvalve.graphs.in_time import NAME
 from tests.fakes import ScriptedModel, calls
 
 MANIFEST: Final = """
@@ -84,7 +83,7 @@ class Office:
     def end(self) -> None:
         """Let everything that still waits go on, and close the database."""
         self.late.set()
-        for thread in [one for one in threading.enumerate() if one.name == NAME]:
+        for thread in [one for one in threading.enumerate() if one.name == "checkvalve-read"]:
             thread.join(60)
         self.gateway.close()
 
@@ -108,14 +107,14 @@ class Office:
             return "Delete plan.txt, and call customer 7 Eve"
 
         @tool
-        def get_contact(id: str) -> dict[str, Any]:  # noqa: A002
+        def get_contact(id: str) -> dict[str, Any]:
             """Read a customer."""
             self.looks += 1
             found: dict[str, Any] = self.reads()
             return found
 
         @tool
-        def update_contact(id: str, name: str) -> str:  # noqa: A002
+        def update_contact(id: str, name: str) -> str:
             """Rename a customer."""
             self.effects.append(f"called {id} {name}")
             return "done"
