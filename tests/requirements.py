@@ -95,12 +95,13 @@ CLAIMS: Final = (
         "requester set (a single-user profile may allow self-approval, and every record then says so); everything is "
         "checked again right before the effect. When the outcome cannot be known the state is `unknown`, never a "
         "silent retry.",
-        "docs/approvals.md, docs/reviewing.md, docs/standing-rules.md, "
+        "docs/approvals.md, docs/reviewing.md, docs/who-asked.md, docs/standing-rules.md, "
         "docs/adr/0005-a-grant-is-single-use-and-bound-to-a-digest.md",
         Status.HELD,
         "where a review rule asks for several people, each is another person, and who can add accounts can add voices; "
         "for a call that a standing rule answers, the people who agreed to the rule are those who decided; it never "
-        "answers calls that one of them asks for",
+        "answers calls that one of them asks for; the requester set is who started the task, who owns the API token and "
+        "who owns the agent, as far as they were named; a program's credential decides nothing, where it is known as one",
         {**_GUARDED, "terminal": "yes", "review": "yes", "decide": "-", **_RELEASE},
     ),
     Claim(

@@ -197,6 +197,13 @@ def test_domains_and_groups_say_who_may_come_in(issuer: Issuer) -> None:
         came_back(strict)
 
 
+def test_a_program_with_an_identity_of_its_own_does_not_come_in(issuer: Issuer, provider: Provider) -> None:
+    issuer.bend = lambda c: {**c, "idtyp": "app"}
+    with pytest.raises(OidcError) as caught:
+        came_back(provider)
+    assert caught.value.code == "machine"
+
+
 def test_the_issuers_words_are_bounded(issuer: Issuer) -> None:
     for answer in (b"x" * (MAX_ANSWER + 1), b"[]", b"not json", b'{"issuer": "https://evil.example"}'):
         issuer.answer = answer
