@@ -1,4 +1,4 @@
-"""The terminal's other answers: edit a call, ask back and answer, respond, put off, take back.
+"""The terminal's other answers: edit a call, ask back and answer, respond, put off, take back a question or a yes.
 
 Saying something about a call takes a credential: a reviewer's, or to answer and to take back also the token of the
 program that asked in the requester's name.
@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 import typer
 from rich.text import Text
 
-from checkvalve.approvals import remarks, responding, snoozes
+from checkvalve.approvals import remarks, responding, revoking, snoozes
 from checkvalve.approvals.card import SHORT_ID, digest_hex
 from checkvalve.approvals.changed_lines import change_lines
 from checkvalve.approvals.clock import micros, to_the_second
@@ -31,6 +31,7 @@ from checkvalve.approvals.spans import span_of
 from checkvalve.approvals.terminal import (
     NO_DECISION,
     Id,
+    Note,
     Token,
     TokenFile,
     ask,
@@ -245,6 +246,25 @@ def _add_leaving(app: typer.Typer, open_queue: Callable[[], Queue], others: Othe
             else:
                 responding.cancel(queue, proposal.id, means="client", name=who)
             console().print("taken back: the call does not run")
+
+    @app.command()
+    def revoke(
+        context: typer.Context,
+        proposal_id: Id,
+        *,
+        note: Note = "",
+        token: Token = None,
+        token_file: TokenFile = None,
+    ) -> None:
+        """Take the approval of a call back before it runs: as who may decide it, said yes to it, or asked for it."""
+        with opened(open_queue) as queue:
+            proposal = queue.find(proposal_id)
+            who = _who(context, queue, others, token, token_file)
+            if isinstance(who, Reviewer):
+                revoking.revoke(queue, proposal.id, who, note, channel="cli")
+            else:
+                revoking.revoke_own(queue, proposal.id, who, note, channel="cli")
+            console().print("revoked: the call does not run, and its agent is told so")
 
 
 def _span(text: str) -> int:

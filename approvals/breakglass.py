@@ -18,15 +18,19 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import afterlooks, deciding, moves, plans, reach, stepup, votes
-from checkvalve.approvals.errors import ConflictError, NotAllowedError
+from checkvalve.approvals import afterlooks, deciding, moves, pin_record, plans, reach, stepup, votes
+from checkvalve.approvals.errors import ConflictError, RoleNeededError
 from checkvalve.approvals.handed import BROKEN, GLASS
 from checkvalve.approvals.matching import match_digest
+from checkvalve.approvals.own_call import own_call
 from checkvalve.approvals.plans import Plan
+from checkvalve.approvals.program_rule import require_person
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.refusals import EditorAloneError, NotOfferedError, TooManyError
 from checkvalve.approvals.reviewers import Reviewer
-from checkvalve.approvals.roles import Account, Role, account_of, either, who_could
+from checkvalve.approvals.roles import Account, People, Role, account_of, either, who_could
+from checkvalve.approvals.said_where import require_channel
 from checkvalve.approvals.stepup import StepUp
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.votes import Vote
@@ -61,12 +65,12 @@ def break_glass(
         now = queue.clock()
         proposal = moves.load(connection, proposal_id)
         plan = _open(connection, queue, proposal, reviewer, now)
-        account = _breaker(connection, proposal, plan, reviewer)
-        _check_needed(connection, proposal, plan, account, single_user=queue.bench.single_user)
-        _check_channel(plan, channel)
+        account = require_breaker(connection, proposal, plan, reviewer.name)
+        _check_needed(connection, proposal, plan, account, single_user=queue.bench.single_user, at=now)
+        require_channel(plan, channel)
         match_digest(proposal, digest_prefix)
         if afterlooks.require_counted(connection) >= queue.glass.max_open:
-            raise ConflictError(
+            raise TooManyError(
                 f"{queue.glass.max_open} broken glasses have not been looked at: no further one is broken",
                 remedy=f"let others look first: {_LIST}",
             )
@@ -100,7 +104,7 @@ def may_break(queue: Queue, proposal: Proposal, reviewer: Reviewer) -> bool:
         return (
             plan.may_break_glass
             and Role.BREAKER in account.roles_for(plan.question(proposal))
-            and not reach.asked(connection, proposal.requester, account)
+            and not reach.asked(connection, proposal.asked_by, account)
         )
 
 
@@ -111,52 +115,50 @@ def _open(connection: sa.Connection, queue: Queue, proposal: Proposal, reviewer:
     require_recorded(connection, proposal.id)
     queue.reviewers.require(connection, reviewer)
     queue.adopted.require(connection, at)
+    pin_record.require_read(connection, proposal)
     plan = plans.read(connection, proposal.id)
     if not queue.glass.enabled:
-        raise NotAllowedError("there is no glass to break here", remedy="the setting is break_glass, off by default")
+        raise NotOfferedError("there is no glass to break here", remedy="the setting is break_glass, off by default")
     if not plan.may_break_glass:
-        raise NotAllowedError(
+        raise NotOfferedError(
             "the review rule of this call lets nobody break the glass", remedy="let those decide whom it names"
         )
     return plan
 
 
-def _breaker(connection: sa.Connection, proposal: Proposal, plan: Plan, reviewer: Reviewer) -> Account:
-    """Do step 3."""
-    account, question = account_of(connection, reviewer.name), plan.question(proposal)
+def require_breaker(people: People, proposal: Proposal, plan: Plan, name: str) -> Account:
+    """Do step 3: return the account of somebody who may break the glass of this call now.
+
+    Raises:
+        NotAllowedError: they may not.
+        StoreCorruptError: their account was written by hand.
+    """
+    account, question = account_of(people, name), plan.question(proposal)
+    require_person(account)
     if Role.BREAKER not in account.roles_for(question):
-        raise NotAllowedError(
+        raise RoleNeededError(
             f"breaking the glass takes the role breaker for this call; {account.name} is {either(account.roles)}",
-            remedy=who_could(connection, lambda other: Role.BREAKER in other.roles_for(question)),
+            remedy=who_could(people, lambda other: Role.BREAKER in other.roles_for(question)),
         )
-    if reach.asked(connection, proposal.requester, account):
-        raise NotAllowedError(
-            "nobody breaks the glass for a call of their own, or of somebody unknown", remedy="let another breaker look"
+    if reach.asked(people, proposal.asked_by, account):
+        raise own_call(
+            people,
+            proposal,
+            account,
+            remedy="nobody breaks the glass for a call of their own: let another breaker look",
         )
     if plan.edited_by and plan.edited_by in {account.name, account.person}:
-        raise NotAllowedError("you edited this call yourself", remedy="let another breaker look")
+        raise EditorAloneError("you edited this call yourself", remedy="let another breaker look")
     return account
 
 
-def _check_channel(plan: Plan, channel: str) -> None:
-    """Check that a yes is taken here at all; a program that names no channel counts as all of them.
-
-    Raises:
-        NotAllowedError: it is not, also not in an emergency.
-    """
-    allowed = set(plan.channels)
-    if channel not in allowed and not (channel == "" and allowed == set(plans.CHANNELS)):
-        where = ", ".join(name for name in plans.CHANNELS if name in allowed)
-        raise NotAllowedError("the glass of this call is not broken from here", remedy=f"do it by: {where}")
-
-
 def _check_needed(
-    connection: sa.Connection, proposal: Proposal, plan: Plan, account: Account, *, single_user: bool
+    connection: sa.Connection, proposal: Proposal, plan: Plan, account: Account, *, single_user: bool, at: int
 ) -> None:
     """Do the rest of step 2, and step 4."""
     question = plan.question(proposal)
     said = votes.read(connection, proposal.id)
-    cast = deciding.still_counting(connection, said, plan, proposal, single_user=single_user)
+    cast = deciding.still_counting(connection, said, plan, proposal, single_user=single_user, at=at)
     if refused := [vote for vote in cast if not vote.yes]:
         raise ConflictError(
             f"{refused[0].reviewer} has said no: a glass is broken where nobody is there, not against somebody",
@@ -184,4 +186,4 @@ def _check_needed(
         )
 
 
-__all__ = ["MAX_REASON", "MIN_REASON", "break_glass", "may_break"]
+__all__ = ["MAX_REASON", "MIN_REASON", "break_glass", "may_break", "require_breaker"]

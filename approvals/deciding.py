@@ -20,25 +20,29 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import attention, endorsing, moves, plans, reach, stepup, votes
+from checkvalve.approvals import attention, endorsing, moves, pin_record, plans, reach, stepup, votes
+from checkvalve.approvals.accountcheck import require_names
 from checkvalve.approvals.adopted import Adopted
-from checkvalve.approvals.counting import still_counting
+from checkvalve.approvals.counting import still_counting, used_voices
 from checkvalve.approvals.delegations import standing_in
 from checkvalve.approvals.errors import (
     ApprovalError,
     NotAllowedError,
     NoteNeededError,
-    OtherChannelError,
     RoleNeededError,
 )
 from checkvalve.approvals.matching import match_digest
+from checkvalve.approvals.own_call import own_call
 from checkvalve.approvals.people import is_usable
 from checkvalve.approvals.plans import Plan
+from checkvalve.approvals.program_rule import require_person
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.refusals import OutOfScopeError
 from checkvalve.approvals.review_tables import plans as plan_rows
 from checkvalve.approvals.review_tables import votes as vote_rows
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.roles import Account, Role, Roster, account_of, accounts, either, who_could
+from checkvalve.approvals.said_where import require_channel
 from checkvalve.approvals.spoken import kept, says_something
 from checkvalve.approvals.stepup import StepUp
 from checkvalve.approvals.subjectrows import Held, read
@@ -98,17 +102,18 @@ def say_yes(
     roster, held = Roster(connection), held or read(connection, proposal.id)
     plan = _open(roster, bench, proposal, reviewer, at, held)
     require_recorded(connection, proposal.id, held)
+    pin_record.require_read(connection, proposal)
     bench.adopted.require(connection, at)
-    voter = _voter(roster, bench, proposal, plan, reviewer, yes=True, at=at)
+    voter = voter_of(roster, bench, proposal, plan, reviewer, yes=True, at=at)
     match_digest(proposal, yes.digest)
-    _check_channel(plan, yes.channel)
+    require_channel(plan, yes.channel)
     if plan.note_required and not says_something(yes.note):
         raise NoteNeededError("a yes to this call takes a reason in words", remedy="say why it is right: a note")
     if plan.step_up or yes.step_up is not None:
         stepup.spend(connection, yes.step_up, proposal, reviewer, at=at)
     attention.spend(connection, reviewer.name, bench.budget, at)
     proof = yes.step_up.method if yes.step_up is not None else ""
-    before, said = _cast(connection, held), {"note": yes.note, "channel": yes.channel, "proof": proof}
+    before, said = _cast(roster, held, voter, at), {"note": yes.note, "channel": yes.channel, "proof": proof}
     cast = votes.cast(connection, proposal, voter, before=before, yes=True, at=at, endorse=yes.endorse, **said)
     return _go_on(roster, bench, proposal, plan, voter, cast, at=at, note=yes.note)
 
@@ -135,8 +140,8 @@ def say_no(  # noqa: PLR0913  # each is a part of the no
     kept(code + note)
     roster, held = Roster(connection), held or read(connection, proposal.id)
     plan = _open(roster, bench, proposal, reviewer, at, held)
-    voter = _voter(roster, bench, proposal, plan, reviewer, yes=False, at=at)
-    before = _cast(connection, held)
+    voter = voter_of(roster, bench, proposal, plan, reviewer, yes=False, at=at)
+    before = _cast(roster, held, voter, at)
     cast = votes.cast(
         connection, proposal, voter, before=before, yes=False, at=at, code=code, note=note, channel=channel
     )
@@ -148,12 +153,13 @@ def refusal(
 ) -> str:
     """Say why somebody's answer would not count, and whose would; empty where it would. Changes nothing."""
     try:
-        roster = Roster(connection)
-        plan = _open(roster, bench, proposal, reviewer, at, read(connection, proposal.id))
+        roster, held = Roster(connection), read(connection, proposal.id)
+        plan = _open(roster, bench, proposal, reviewer, at, held)
         if yes:
             bench.adopted.require(connection, at)
-        voter = _voter(roster, bench, proposal, plan, reviewer, yes=yes, at=at)
-        votes.require_unused(votes.read(connection, proposal.id), voter, yes=yes)
+            pin_record.require_read(connection, proposal)
+        voter = voter_of(roster, bench, proposal, plan, reviewer, yes=yes, at=at)
+        votes.require_unused(_cast(roster, held, voter, at), voter, yes=yes)
     except ApprovalError as error:
         return str(error)
     return ""
@@ -182,12 +188,13 @@ def _open(roster: Roster, bench: Bench, proposal: Proposal, reviewer: Reviewer, 
     return plans.read(roster.connection, proposal.id) if row is None else plans.of_row(row)
 
 
-def _cast(connection: sa.Connection, held: Held) -> list[Vote]:
+def _cast(roster: Roster, held: Held, voter: Voter, at: int) -> list[Vote]:
     """Return the votes on a question before this one."""
-    return [] if held.is_empty(vote_rows.c.proposal_id) else votes.read(connection, held.subject)
+    before = [] if held.is_empty(vote_rows.c.proposal_id) else votes.read(roster.connection, held.subject)
+    return used_voices(roster, before, voter, at)
 
 
-def _voter(
+def voter_of(
     roster: Roster,
     bench: Bench,
     proposal: Proposal,
@@ -203,27 +210,26 @@ def _voter(
         NotAllowedError: their yes or no does not count here; it says whose would.
     """
     account = account_of(roster, reviewer.name)
-    own = reach.asked(roster, proposal.requester, account)
+    require_person(account)
+    own = reach.asked(roster, proposal.asked_by, account)
     if yes and own and not bench.single_user:
-        raise _own_call(proposal)
+        unknown = not is_usable(proposal.requester)
+        remedy = "let the gateway name the requester" if unknown else "another reviewer has to decide"
+        raise own_call(roster, proposal, account, remedy=f"{remedy}, or use the single-user setting")
+    if yes:
+        mine = {one.name: one.known_as for one in accounts(roster, everyone=True) if one.person == account.person}
+        require_names(roster.connection, mine)  # else who took a name of theirs out would have asked for nothing
     wanted = plan.roles if yes else plan.roles | SAYS_NO
     question = plan.question(proposal)
     if roles := account.roles_for(question, yes=yes) & wanted:
-        return Voter(account, roles, own=yes and own)
+        return Voter(account, roles, own=yes and own, means=reviewer.means)
     for handed in standing_in(roster.connection, account.person, at):
         giver = account_of(roster, handed.giver)
-        asked = yes and reach.asked(roster, proposal.requester, giver)
+        asked = yes and reach.asked(roster, proposal.asked_by, giver)
         roles = giver.roles_for(question, yes=yes) & wanted
         if roles and not asked:
-            return Voter(account, roles, via=giver.person, own=yes and own)
+            return Voter(account, roles, via=giver.person, own=yes and own, means=reviewer.means)
     raise _not_their_role(roster, proposal, plan, account, yes=yes)
-
-
-def _own_call(proposal: Proposal) -> NotAllowedError:
-    unknown = not is_usable(proposal.requester)
-    remedy = "let the gateway name the requester" if unknown else "another reviewer has to decide"
-    what = "nobody knows who asked for this call" if unknown else "you asked for this call yourself"
-    return NotAllowedError(what, remedy=f"{remedy}, or use the single-user setting")
 
 
 def _not_their_role(roster: Roster, proposal: Proposal, plan: Plan, account: Account, *, yes: bool) -> NotAllowedError:
@@ -232,29 +238,14 @@ def _not_their_role(roster: Roster, proposal: Proposal, plan: Plan, account: Acc
     question = plan.question(proposal)
     elsewhere = account.has(*wanted)
     has = f"their role does not reach this call ({account.scope.in_words()})" if elsewhere else either(account.roles)
-    out = reach.requesters(proposal.requester, accounts(roster, everyone=True)) if yes else frozenset()
+    out = reach.requesters(proposal.asked_by, accounts(roster, everyone=True)) if yes else frozenset()
 
     def could(one: Account) -> bool:
         return one.person not in out and not one.roles_for(question, yes=yes).isdisjoint(wanted)
 
     answer = "yes" if yes else "no"
     text = f"a {answer} to this call takes the role {either(wanted)}; of {account.name}: {has or 'no role'}"
-    return RoleNeededError(text, remedy=who_could(roster, could))
-
-
-def _check_channel(plan: Plan, channel: str) -> None:
-    """Check that a yes may be said here; a program that names no channel counts as all of them.
-
-    Raises:
-        NotAllowedError: it may not.
-    """
-    allowed = set(plan.channels)
-    if channel not in allowed and not (channel == "" and allowed == set(plans.CHANNELS)):
-        where = ", ".join(name for name in plans.CHANNELS if name in allowed)
-        raise OtherChannelError(
-            f"a yes to this call is not taken {f'by {channel}' if channel else 'without a channel'}",
-            remedy=f"say it by: {where}",
-        )
+    return (OutOfScopeError if elsewhere else RoleNeededError)(text, remedy=who_could(roster, could))
 
 
 def _go_on(  # noqa: PLR0913  # what was read, and what was said
@@ -271,7 +262,7 @@ def _go_on(  # noqa: PLR0913  # what was read, and what was said
 ) -> Proposal:
     """Do steps 7 and 8."""
     connection = roster.connection
-    counting = still_counting(roster, cast, plan, proposal, single_user=bench.single_user)
+    counting = still_counting(roster, cast, plan, proposal, single_user=bench.single_user, at=at)
     tally = votes.tally(plan, counting)
     by = f"reviewer:{voter.account.name}"
     if tally.decided == "no":
@@ -293,7 +284,7 @@ def _go_on(  # noqa: PLR0913  # what was read, and what was said
 
 def _asked_themselves(roster: Roster, proposal: Proposal, said_yes: Sequence[Vote]) -> bool:
     """Say whether one of them asked for the call; a single-user setting lets that pass, and the record says so."""
-    return any(reach.asked(roster, proposal.requester, account_of(roster, vote.reviewer)) for vote in said_yes)
+    return any(reach.asked(roster, proposal.asked_by, account_of(roster, vote.reviewer)) for vote in said_yes)
 
 
-__all__ = ["SAYS_NO", "Bench", "Yes", "refusal", "require_responder", "say_no", "say_yes", "still_counting"]
+__all__ = ["SAYS_NO", "Bench", "Yes", "refusal", "require_responder", "say_no", "say_yes", "still_counting", "voter_of"]

@@ -140,7 +140,7 @@ class Delegations:
             return _load(connection, values["id"])
 
     def end(self, name: str, by: Reviewer) -> Delegation:
-        """End one; votes that were cast before stay as they are.
+        """End one; a yes that was said because of it counts for nothing that has not begun (see ``counting``).
 
         Raises:
             CredentialError, NotFoundError: ``by`` is no reviewer any more; there is none with this id.

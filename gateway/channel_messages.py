@@ -13,13 +13,17 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from typing import Any, Final
 
+from checkvalve.approvals.asked_by import reasons
 from checkvalve.approvals.card import SHORT_ID
 from checkvalve.approvals.clock import rfc3339, to_the_second
+from checkvalve.approvals.handed import EARLY
 from checkvalve.approvals.inert import inert, inert_by
+from checkvalve.approvals.ladder_words import pairs_in
 from checkvalve.approvals.notices import ASKED, ESCALATED, GLASS, REMINDER, UNREACHABLE, Notice
 from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.titled import in_a_message
 from checkvalve.gateway.channel_file import Channel, Mail
-from checkvalve.gateway.told_values import told_values
+from checkvalve.gateway.told_values import as_seen, told_values
 
 _FIELD: Final = 1_900  # characters; Slack takes 2,000 in a field
 _FIELDS: Final = 10  # fields of one section
@@ -32,7 +36,8 @@ _SAID: Final = {
     "cancelled": "the question about a call was taken back",
     "superseded": "a call was replaced by another one",
     "lapsed": "an approval was not used in time",
-    "invalidated": "an approval is void: the check before the effect had become stricter",
+    "invalidated": "an approval is void: what it rests on was not so any more right before the effect",
+    "revoked": "an approval was taken back before its call ran",
     "succeeded": "a call was made and succeeded",
     "failed": "a call was made and failed",
     "unknown": "nobody knows whether a call took effect: a person has to look",
@@ -44,8 +49,8 @@ _SAID: Final = {
     "question": "a reviewer asked something about a call: whoever asked for the call answers",
     "answer": "a question about a call was answered: the call still waits for a decision",
     REMINDER: "a call still waits for a person",
-    ESCALATED: "a call has waited too long: others should look at it now",
-    UNREACHABLE: "nobody can decide a call: too few enabled reviewers may, whoever asked left out",
+    ESCALATED: "a call has waited too long, or nobody who was told can be reached: others should look at it now",
+    UNREACHABLE: "nobody can decide a call: too few reviewers may, whoever asked left out, or can be reached",
     "afterlook": "a glass was broken, and nobody has looked at that call yet: another person has to",
     GLASS: "somebody broke the glass: a call was approved by one person alone, and has to be looked at afterwards",
 }
@@ -65,9 +70,11 @@ def webhook_body(notice: Notice, channel: Channel, origin: str) -> bytes:
             "approval": row.id,
             "digest": row.digest,
             "tier": notice.tier.value if notice.tier else "",
+            "title": in_a_message(as_seen(row), values=channel.shows_values(notice)),
             "tool": inert(_tool(row)),
             "rule": inert(row.rule),
             "requester": inert(row.requester),
+            "behind": [{"why": one.why, "name": inert(one.name)} for one in row.behind],
             "thread": inert(row.thread),
             "decide_by": rfc3339(row.decide_by),
             "review": link_of(row, origin),
@@ -76,6 +83,8 @@ def webhook_body(notice: Notice, channel: Channel, origin: str) -> bytes:
         data["by"] = inert_by(str(by))
     if notice.who:
         data["who"] = [inert(name) for name in notice.who]
+    if said := pairs_in(notice.body, early=EARLY):
+        data["escalation"] = [{"what": name, "text": inert(text)} for name, text in said]
     if row is not None and channel.shows_values(notice):
         data["values"] = told_values(row)
     body = {"type": f"approval.{notice.kind}", "timestamp": rfc3339(notice.at), "data": data}
@@ -84,7 +93,7 @@ def webhook_body(notice: Notice, channel: Channel, origin: str) -> bytes:
 
 def slack_body(notice: Notice, channel: Channel, origin: str) -> bytes:
     """Return the JSON of a chat message: plain text blocks, and the same as plain text for notifications."""
-    pairs = pairs_of(notice)
+    pairs = pairs_of(notice, values=channel.shows_values(notice))
     text = f"{title_of(notice)}. " + ". ".join(f"{name} {value}" for name, value in pairs)
     blocks: list[dict[str, Any]] = [{"type": "header", "text": _plain(title_of(notice)[:_HEADER])}]
     blocks += _sections(pairs)
@@ -109,7 +118,8 @@ def mail_of(notice: Notice, channel: Mail, origin: str) -> EmailMessage:
     found["Message-ID"] = f"<{notice.id}@checkvalve.invalid>"
     found["Auto-Submitted"] = "auto-generated"
     found["X-Auto-Response-Suppress"] = "All"
-    lines = [f"{title_of(notice)}.", "", *(f"{name}: {value}" for name, value in pairs_of(notice))]
+    pairs = pairs_of(notice, values=channel.shows_values(notice))
+    lines = [f"{title_of(notice)}.", "", *(f"{name}: {value}" for name, value in pairs)]
     if row is not None:
         if channel.shows_values(notice):
             lines += ["", "Values (content, as inert text):"]
@@ -128,18 +138,27 @@ def title_of(notice: Notice) -> str:
     return tier + said if tier else said[0].upper() + said[1:]
 
 
-def pairs_of(notice: Notice) -> list[tuple[str, str]]:
-    """Return what is said of a notice, as pairs of our own words and inert text."""
+def pairs_of(notice: Notice, *, values: bool) -> list[tuple[str, str]]:
+    """Return what is said of a notice, as pairs of our own words and inert text; ``values`` if it may be told any."""
     row = notice.proposal
     if row is None:
         return [("about", inert(notice.subject)), ("at", to_the_second(notice.at))]
-    pairs = [("tool", inert(_tool(row))), ("rule", inert(row.rule)), ("asked by", inert(row.requester) or "not known")]
+    title = in_a_message(as_seen(row), values=values)
+    pairs = [("what it does", title), ("tool", inert(_tool(row)))]
+    pairs += [("rule", inert(row.rule)), ("asked by", _askers(row))]
     if notice.kind in WAITING:
         pairs.append(("decide before", to_the_second(row.decide_by)))
         pairs += [("who should look", ", ".join(inert(name) for name in notice.who))] if notice.who else []
+        pairs += [(name, inert(text)) for name, text in pairs_in(notice.body, early=EARLY)]
     elif by := notice.body.get("by"):
         pairs.append(("by", inert_by(str(by))))
     return [*pairs, ("id", row.id[:SHORT_ID]), ("digest", row.digest.removeprefix("sha256:")[:16])]
+
+
+def _askers(row: Proposal) -> str:
+    """Return everybody who asked for a call; of those beside the requester, with what they have to do with it."""
+    others = (f"{inert(name)} ({why})" for name, why in reasons(row.behind))
+    return "; ".join([inert(row.requester) or "not known", *others])
 
 
 def _sections(pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:

@@ -66,7 +66,7 @@ def give(body: NewDelegation, server: Server, caller: Calling, response: Respons
 
 @router.delete("/delegations/{name}", responses=PROBLEMS)
 def end(name: HandedId, server: Server, caller: Calling) -> View:
-    """End it at once; votes that were cast before stay."""
+    """End it at once; a yes that was said because of it counts for no call that has not begun."""
     by = caller.must_decide()
     try:
         return _handing(server).end(name, by).to_json(server.gateway.queue.clock())

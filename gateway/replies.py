@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from langchain_core.messages import BaseMessage, ToolMessage
 
+from checkvalve.approvals.pins import CODES, names_of
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.responding import response_of
 
@@ -22,6 +23,7 @@ _WITHDRAWN: Final = {
     State.SUPERSEDED: ("superseded", "the arguments of this call were changed after it was proposed"),
     State.LAPSED: ("lapsed", "the approval of this call was not used in time"),
     State.INVALIDATED: ("invalidated", "what was approved would not be approved any more"),
+    State.REVOKED: ("revoked", "the approval of this call was taken back before it ran"),
 }
 _ENDED: Final = {
     State.EXECUTING: ("running", "This call has been started and has not ended yet."),
@@ -67,8 +69,20 @@ def withdrawn(call: tuple[str, str], proposal: Proposal) -> ToolMessage:
     """Return the reply to a call whose permit never came, or is void; or what a person answered it with."""
     if text := response_of(proposal):
         return responded(call, text, proposal.id)
+    if proposal.code in CODES:
+        return _moved(call, proposal)
     code, why = _WITHDRAWN[proposal.state]
     return reply(call, f"Not executed: {why} [{code}]. {_FIRM}", code, approval=proposal.id)
+
+
+def _moved(call: tuple[str, str], proposal: Proposal) -> ToolMessage:
+    """Return the reply to a call that did not run because what it points at changed, or could not be looked at."""
+    what = ", ".join(names_of(proposal))  # words of the manifest
+    text = (
+        f"Not executed: {CODES[proposal.code]} [{proposal.code}; pinned: {what}]. Do not try this call again as it is, and "
+        "do not try to reach the same effect another way. Look at it anew first; a person is asked anew as well."
+    )
+    return reply(call, text, proposal.code, approval=proposal.id)
 
 
 def ended(call: tuple[str, str], proposal: Proposal) -> ToolMessage:

@@ -38,6 +38,7 @@ from checkvalve.approvals.errors import (
     StoreCorruptError,
 )
 from checkvalve.approvals.queue import Queue
+from checkvalve.approvals.refusals import OwnCallError, RequesterUnknownError
 from checkvalve.approvals.sessions import Sessions
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import (
@@ -103,11 +104,15 @@ _ROUTERS: Final[tuple[APIRouter, ...]] = (
     web_talk.router,
     web_undo.router,
 )
+CAUSE: Final = "Checkvalve-Cause"
+"""The header of a page that says no: the cause of it, for programs."""
 _CODES: Final[tuple[tuple[type[ApprovalError], int, str], ...]] = (
     (NotFoundError, 404, "missing"),
     (RoleNeededError, 403, "role"),
     (OtherChannelError, 403, "channel"),
-    (NotAllowedError, 403, "own"),
+    (OwnCallError, 403, "own"),
+    (RequesterUnknownError, 403, "own"),
+    (NotAllowedError, 403, "refused"),
     (NoteNeededError, 422, "reason"),
     (BudgetError, 429, "budget"),
     (ConflictError, 409, "moved"),
@@ -231,13 +236,20 @@ def _add_handlers(app: FastAPI) -> None:
         if status == 503:  # noqa: PLR2004  # the operator has to know
             get_logger().error("the store failed", error=type(error).__name__)
         detail = error.message if isinstance(error, QueueError) else ""
-        detail = str(error) if isinstance(error, RoleNeededError | OtherChannelError) else detail  # it says who could
+        detail = str(error) if isinstance(error, NotAllowedError) and code != "own" else detail  # it says who could
         name = request.path_params.get("name", "")
         where = f"{HOME}/items/{name}" if "/items/" in request.url.path and status != 404 else HOME  # noqa: PLR2004
-        return _said(request, Stop(status, code, detail, back=where))
+        return _said(request, Stop(status, code, detail, back=where, cause=error.cause))
 
 
 def _said(request: Request, stop: Stop) -> Response:
+    response = _page_of(request, stop)
+    if stop.cause is not None:
+        response.headers[CAUSE] = stop.cause.value
+    return response
+
+
+def _page_of(request: Request, stop: Stop) -> Response:
     try:
         visit = _maybe(request)
     except ApprovalError:  # the store is what failed

@@ -7,16 +7,19 @@ import tempfile
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import Bundle, MultipleResults, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
 from checkvalve.approvals.claims import Claims
-from checkvalve.approvals.errors import ConflictError
+from checkvalve.approvals.errors import ConflictError, NotAllowedError
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.records import State
+from checkvalve.approvals.revoking import revoke
+from checkvalve.approvals.roles import Role
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.approvals.verdicts import Verdict
@@ -47,16 +50,22 @@ class QueueMachine(RuleBasedStateMachine):
     proposed = Bundle("proposed")
     template: Path | None = None
 
-    @initialize()
-    def open(self) -> None:
+    @initialize(target=proposed)
+    def open(self) -> MultipleResults[str]:
         self.folder = tempfile.TemporaryDirectory()
         self.store = Store.open(self.address())
         self.clock = HandClock()
         self.desk = Desk.at(self.store, self.clock)
         self.executor = Executor(self.desk.queue, wait=timedelta(), lease=LEASE)
+        reviewers = self.desk.queue.reviewers
+        self.zoe = reviewers.authenticate(reviewers.add("zoe", by=self.desk.reviewer))
+        self.may = True  # zoe may say yes
         self.effects: dict[str, int] = {}
         self.allowed: set[str] = set()
         self.reads: set[str] = set()
+        first: list[Any] = [self.propose(REVIEW, observe=False, read=read) for read in (False, False, True)]
+        first.append(self.propose(ALLOW, observe=False, read=False))
+        return multiple(*first)  # else most steps find nothing to do
 
     def address(self) -> str:
         path = Path(self.folder.name) / "q.db"
@@ -74,7 +83,8 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(target=proposed, verdict=st.sampled_from([ALLOW, REVIEW, DENY]), observe=st.booleans(), read=st.booleans())
     def propose(self, verdict: Verdict, observe: bool, read: bool) -> str:
         kind = Idempotency.READ if read else Idempotency.NONE
-        proposal = self.desk.propose(verdict, observe=observe, idempotency=kind)
+        request = self.desk.request(to=f"n{len(self.effects)}@x.example")  # a refused call is not asked about again
+        proposal = self.desk.propose(verdict, observe=observe, idempotency=kind, request=request)
         self.effects.setdefault(proposal.id, 0)
         if observe or verdict == ALLOW:
             self.allowed.add(proposal.id)
@@ -82,16 +92,38 @@ class QueueMachine(RuleBasedStateMachine):
             self.reads.add(proposal.id)
         return proposal.id
 
-    @rule(name=proposed)
-    def approve(self, name: str) -> None:
+    @rule(name=proposed, may=st.sampled_from([True, True, True, False]))
+    def approve(self, name: str, may: bool) -> None:
+        self.give_or_take_the_right(may)
         before = self.desk.queue.get(name)
         try:
-            self.desk.approve(before)
+            self.desk.queue.approve(name, self.zoe, before.digest)
         except ConflictError:
             assert before.state is not State.PENDING
+        except NotAllowedError:
+            assert before.state is State.PENDING
+            assert not self.may
         else:
             assert before.state is State.PENDING
+            assert self.may
             self.allowed.add(name)
+
+    def give_or_take_the_right(self, may: bool) -> None:
+        roles = [Role.APPROVER if may else Role.VIEWER]
+        self.desk.queue.reviewers.set_roles("zoe", roles, by=self.desk.reviewer)
+        self.may = may
+
+    @rule(name=proposed)
+    def take_the_approval_back(self, name: str) -> None:
+        before = self.desk.queue.get(name)
+        open_ = before.state is State.APPROVED and before.mode == "enforce"
+        try:
+            done = revoke(self.desk.queue, name, self.desk.reviewer)
+        except ConflictError:
+            assert not open_
+        else:
+            assert open_
+            assert done.state is State.REVOKED
 
     @rule(name=proposed)
     def reject(self, name: str) -> None:
@@ -103,10 +135,13 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(
         name=proposed,
+        may=st.booleans(),
         ending=st.sampled_from(["returns", "raises", "times out"]),
         again=st.sampled_from([ALLOW, REVIEW, DENY]),
     )
-    def run(self, name: str, ending: str, again: Verdict) -> None:
+    def run(self, name: str, may: bool, ending: str, again: Verdict) -> None:
+        self.give_or_take_the_right(may)
+
         def effect(args: dict[str, JSON], key: str) -> JSON:
             self.effects[name] += 1
             if ending == "raises":
@@ -121,6 +156,9 @@ class QueueMachine(RuleBasedStateMachine):
         if outcome.ran_here:
             assert before.state in {State.APPROVED, State.UNKNOWN, State.EXECUTING}
             assert again != DENY or before.mode == "observe"
+            assert self.may or before.mode == "observe" or before.verdict_name == "allow"
+        if outcome.state is State.INVALIDATED and before.state is State.APPROVED:
+            assert outcome.proposal.code == "revalidation" or not self.may
         assert outcome.proposal == self.desk.queue.get(name)
 
     @rule(name=proposed)
@@ -129,7 +167,8 @@ class QueueMachine(RuleBasedStateMachine):
         claims = Claims(self.desk.queue, LEASE, lambda _: None)
         before = self.desk.queue.get(name).state
         taken = claims.take(name, None)
-        assert (taken.proposal.state in {State.APPROVED, State.UNKNOWN}) or before is not State.APPROVED
+        void = taken.proposal.code == "rights_gone" and not self.may
+        assert void or taken.proposal.state in {State.APPROVED, State.UNKNOWN} or before is not State.APPROVED
 
     @rule(done=st.booleans(), name=proposed)
     def settle(self, done: bool, name: str) -> None:
@@ -139,7 +178,7 @@ class QueueMachine(RuleBasedStateMachine):
         except ConflictError:
             assert before is not State.UNKNOWN
 
-    @rule(minutes=st.sampled_from([1, 20, 61, 60 * 25]))
+    @rule(minutes=st.sampled_from([1, 1, 1, 20, 61, 60 * 25]))
     def wait(self, minutes: int) -> None:
         self.clock.advance(minutes=minutes)
 
