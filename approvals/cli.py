@@ -12,12 +12,14 @@ from typing import Annotated, Final
 import typer
 
 from checkvalve.approvals.answer_command import NOTHING, Others, add_answers
-from checkvalve.approvals.attention import note_shown
+from checkvalve.approvals.attention import note_shown, shows_whole
 from checkvalve.approvals.attention_command import attention_app
 from checkvalve.approvals.calling_command import add_calling
 from checkvalve.approvals.card import as_text
+from checkvalve.approvals.causes import Cause
 from checkvalve.approvals.damaged import list_readable, say_damaged
 from checkvalve.approvals.delegate_command import delegate_app
+from checkvalve.approvals.errors import DigestError
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.flood import MAX_MORE
 from checkvalve.approvals.glass_command import add_emergency, say_urgent
@@ -26,7 +28,7 @@ from checkvalve.approvals.moves import OBSERVE, conflict
 from checkvalve.approvals.pages_data import tier
 from checkvalve.approvals.people import folded
 from checkvalve.approvals.queue import Queue
-from checkvalve.approvals.quorum_terminal import ask_reason_if_needed, say_outcome
+from checkvalve.approvals.quorum_terminal import ask_reason_if_needed, say_outcome, say_present
 from checkvalve.approvals.records import State
 from checkvalve.approvals.report_command import add_report
 from checkvalve.approvals.reveal_command import Full, Raw, add_reveal, print_seen, revealed
@@ -78,6 +80,7 @@ def approvals_app(
     app = typer.Typer(help="See and decide the calls that wait for a person.", no_args_is_help=True)
     _add_looking(app, open_queue, unpack)
     _add_deciding(app, open_queue, unpack)
+    _add_settling(app, open_queue)
     add_reveal(app, open_queue, unpack)
     add_answers(app, open_queue, others)
     add_calling(app, open_queue)
@@ -180,6 +183,7 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Cal
         note: Note = "",
         token: Token = None,
         token_file: TokenFile = None,
+        as_json: AsJson = False,
     ) -> None:
         """Let exactly the call that you were shown run, once."""
         with opened(open_queue) as queue:
@@ -187,6 +191,7 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Cal
             if proposal.state is not State.PENDING:
                 raise conflict(proposal)
             shown_at, asked = queue.clock(), False
+            _require_given(digest, as_json=as_json)
             if not digest:
                 print_card(queue, queue.veiling.seen(proposal), unpack, full=False)
                 need_reviewer(queue)
@@ -198,13 +203,14 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Cal
             match_digest(proposal, digest)  # before anybody types a token; the queue checks it again
             reviewer = prove(context, queue, token, token_file)
             if asked:
-                note_shown(queue.store, proposal.id, reviewer.name, at=shown_at, now=queue.clock())
+                whole = shows_whole(queue.veiling.seen(proposal))
+                note_shown(queue.store, proposal.id, reviewer.name, at=shown_at, now=queue.clock(), whole=whole)
             proof = step_up_if_needed(queue, proposal, reviewer)
             note = note or ask_reason_if_needed(queue, proposal)
             approved = queue.approve(
                 proposal.id, reviewer, digest, endorse=endorse, note=note, channel="cli", step_up=proof
             )
-            say_outcome(queue, approved, reviewer.name)
+            say_outcome(queue, approved, reviewer.name, as_json=as_json)
 
     @app.command()
     def reject(
@@ -215,14 +221,24 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Cal
         note: Note = "",
         token: Token = None,
         token_file: TokenFile = None,
+        as_json: AsJson = False,
     ) -> None:
         """Refuse a call."""
         with opened(open_queue) as queue:
             proposal = queue.find(proposal_id)
             reviewer = prove(context, queue, token, token_file)
             rejected = queue.reject(proposal.id, reviewer, code, note, channel="cli")
-            say_outcome(queue, rejected, reviewer.name, said="no")
+            say_outcome(queue, rejected, reviewer.name, said="no", as_json=as_json)
 
+
+def _require_given(digest: str, *, as_json: bool) -> None:
+    """Make sure that a program says which call it means; a person is shown it, and asked."""
+    if as_json and not digest:
+        text = "a decision names the call that was looked at"
+        raise DigestError(text, remedy="give --digest", cause=Cause.DIGEST_NEEDED)
+
+
+def _add_settling(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
     @app.command()
     def settle(
         context: typer.Context,
@@ -232,6 +248,7 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Cal
         note: Note = "",
         token: Token = None,
         token_file: TokenFile = None,
+        as_json: AsJson = False,
     ) -> None:
         """Say how an unknown outcome really ended, after looking."""
         if done is None:
@@ -240,7 +257,10 @@ def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Cal
             proposal = queue.find(proposal_id)
             reviewer = prove(context, queue, token, token_file)
             settled = queue.settle(proposal.id, reviewer, done=done, note=note)
-            console().print(f"{settled.state.value} by {reviewer.name}")
+            if as_json:
+                say_present(settled)
+            else:
+                console().print(f"{settled.state.value} by {reviewer.name}")
 
 
 def _add_going_on(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:

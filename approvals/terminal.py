@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Final, NoReturn
 
@@ -14,15 +15,18 @@ from rich.console import Console
 from rich.text import Text
 
 from checkvalve.approvals import attention
+from checkvalve.approvals.causes import Present
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import ApprovalError, CredentialError, QueueError
-from checkvalve.approvals.lists import asked_about, queue_table
+from checkvalve.approvals.lists import asked_about, queue_table, titles_table
 from checkvalve.approvals.pages_data import tier
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.seen import Seen
 from checkvalve.approvals.so_far import SoFar
+from checkvalve.approvals.titled import in_words
+from checkvalve.filters.strictjson import JSON
 
 TOKEN_VARIABLE: Final = "CHECKVALVE_REVIEWER_TOKEN"  # noqa: S105  # the name, not a token
 REFUSED: Final = 1  # a clear no
@@ -34,7 +38,16 @@ Token = Annotated[str | None, typer.Option("--token", envvar=TOKEN_VARIABLE, sho
 TokenFile = Annotated[
     Path | None, typer.Option(help=f"File with your token; else {TOKEN_VARIABLE}, else you are asked.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_AS_JSON: Final[ContextVar[bool]] = ContextVar("as_json", default=False)
+
+
+def _noted(value: bool) -> bool:  # noqa: FBT001  # typer calls it so
+    """Keep for :func:`opened` whether the command that begins was given ``--json``."""
+    _AS_JSON.set(value)
+    return value
+
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_noted)]
 Note = Annotated[str, typer.Option(help="Your own words, kept with the decision.")]
 
 
@@ -52,6 +65,8 @@ def stop(message: str, code: int) -> NoReturn:
 @contextmanager
 def opened(open_queue: Callable[[], Queue]) -> Iterator[Queue]:
     """Give the queue, close its store, and turn every error into its message and its exit code."""
+    as_json = _AS_JSON.get()
+    _AS_JSON.set(False)  # the next command may know no such option
     try:
         queue = open_queue()
         try:
@@ -59,7 +74,16 @@ def opened(open_queue: Callable[[], Queue]) -> Iterator[Queue]:
         finally:
             queue.store.close()
     except ApprovalError as error:
+        if as_json:
+            typer.echo(json.dumps(refusal(error), indent=2))
+            raise typer.Exit(exit_code(error)) from None
         stop(f"error: {error}", exit_code(error))
+
+
+def refusal(error: ApprovalError) -> dict[str, JSON]:
+    """Return a refusal for programs: its cause, and how what was asked about stands now; as over HTTP."""
+    told: dict[str, JSON] = {"cause": error.cause.value, "detail": error.message, "remedy": error.remedy}
+    return told | (error.present or Present()).to_json()
 
 
 def exit_code(error: ApprovalError) -> int:
@@ -122,11 +146,13 @@ def print_all(
 ) -> None:
     """Print proposals as a table, as JSON, or say that there are none."""
     if as_json:
-        typer.echo(json.dumps([{**row.to_json(), "tier": tier(row).value} for row in found], indent=2))
+        told = [{**row.to_json(), "tier": tier(row).value, "title": in_words(row)} for row in found]
+        typer.echo(json.dumps(told, indent=2))
     elif found:
         console().print(queue_table(found, now, verdicts=verdicts, said=said))
-        if (about := asked_about(found)) is not None:
-            console().print(about)
+        for table in (titles_table(found), asked_about(found)):
+            if table is not None:
+                console().print(table)
     else:
         console().print(Text(neutralise(empty)), soft_wrap=True)
 

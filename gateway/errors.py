@@ -17,9 +17,16 @@ GatewayError
 
 from __future__ import annotations
 
+from checkvalve.approvals.causes import Cause
+
 
 class GatewayError(Exception):
-    """Root of every error that ``checkvalve.gateway`` raises on purpose. ``remedy`` is the one thing to do."""
+    """Root of every error that ``checkvalve.gateway`` raises on purpose. ``remedy`` is the one thing to do.
+
+    ``cause`` is of the same closed set as that of the queue's errors (``approvals.causes``).
+    """
+
+    cause: Cause = Cause.FAILED
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message)
@@ -30,6 +37,8 @@ class GatewayError(Exception):
 
 class SettingsError(GatewayError):
     """The settings are wrong. Nothing was started."""
+
+    cause = Cause.UNUSABLE
 
 
 class MissingExtraError(GatewayError):
@@ -44,6 +53,8 @@ class MissingExtraError(GatewayError):
 class ToolsError(GatewayError):
     """A module of tools cannot be loaded, or holds no tools."""
 
+    cause = Cause.UNUSABLE
+
 
 class RunError(GatewayError):
     """A run was left in the middle because something outside failed. Nothing is lost: resume it."""
@@ -52,17 +63,25 @@ class RunError(GatewayError):
 class TokenError(GatewayError):
     """A token of the HTTP API, or the file that holds their hashes, cannot be used."""
 
+    cause = Cause.NOT_AUTHENTICATED
+
 
 class CaseError(GatewayError):
     """A JSON case that does not follow the documented form."""
+
+    cause = Cause.UNUSABLE
 
 
 class ChannelError(GatewayError):
     """The file of channels, or a secret that it names, cannot be used. Nothing is sent."""
 
+    cause = Cause.UNUSABLE
+
 
 class OnCallError(GatewayError):
     """The file of on-call schedules, or a secret that it names, cannot be used. Nobody is known to be on call."""
+
+    cause = Cause.UNUSABLE
 
 
 class TeamsError(GatewayError):
@@ -71,10 +90,13 @@ class TeamsError(GatewayError):
     def __init__(self, code: str, message: str, *, status: int) -> None:
         super().__init__(message, "nothing was decided; decide on the review pages")
         self.code, self.status = code, status
+        self.cause = _TEAMS.get(code, Cause.NOT_AUTHENTICATED)
 
 
 class OidcError(GatewayError):
     """An organisation's sign-in did not work, or let nobody in. ``code`` is a stable word."""
+
+    cause = Cause.CREDENTIAL
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message, "look at the settings oidc_*, and at what the issuer says")
@@ -84,9 +106,13 @@ class OidcError(GatewayError):
 class SandboxError(GatewayError):
     """Code was not run: there is no sandbox here, or it cannot hold what was asked for."""
 
+    cause = Cause.UNUSABLE
+
 
 class UncheckedResultError(GatewayError):
     """What a tool handed over has a form that nobody here can read. Nothing of it is handed on."""
+
+    cause = Cause.UNUSABLE
 
     @classmethod
     def of(cls, value: object) -> UncheckedResultError:
@@ -95,3 +121,11 @@ class UncheckedResultError(GatewayError):
             f"a result holds a {type(value).__name__} where messages or an update should be",
             "return text, a ToolMessage, or a Command whose update is a dictionary with message objects",
         )
+
+
+_TEAMS = {
+    "came_before": Cause.DONE_ALREADY,
+    "no_message": Cause.UNUSABLE,
+    "store_failed": Cause.FAILED,
+}
+"""The causes of what is refused of a chat; everything else is that nobody is known to have said it."""

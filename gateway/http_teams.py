@@ -48,7 +48,7 @@ async def said(
         return Reply(text=await run_in_threadpool(answers.answer, name, authorization, body))
     except TeamsError as error:
         get_logger().warning("a message of a chat was refused", code=error.code)
-        raise Problem(error.status, error.code, str(error), error.remedy) from error
+        raise Problem(error.status, error.code, str(error), error.remedy, cause=error.cause) from error
 
 
 __all__ = ["MAX_MESSAGE", "router"]

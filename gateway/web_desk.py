@@ -16,6 +16,7 @@ import jinja2
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from checkvalve.approvals.causes import Cause
 from checkvalve.approvals.content import SqlContentStore
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.logplace import LogPlace
@@ -45,10 +46,30 @@ Form: TypeAlias = dict[str, list[str]]
 class Stop(Exception):  # noqa: N818  # it is an answer, not a fault
     """A page that says why nothing was done."""
 
-    def __init__(self, status: int, code: str, detail: str = "", *, back: str = HOME) -> None:
-        """``code`` is a word of the catalogues (``stop.CODE``), ``detail`` what our own code says, made safe here."""
+    def __init__(
+        self, status: int, code: str, detail: str = "", *, back: str = HOME, cause: Cause | None = None
+    ) -> None:
+        """``code`` is a word of the catalogues (``stop.CODE``), ``detail`` what our own code says, made safe here.
+
+        ``cause`` is for programs: by default what the pages themselves refuse for this ``code``.
+        """
         super().__init__(code)
+        self.cause = cause or _CAUSES.get(code)
         self.status, self.code, self.detail, self.back = status, code, neutralise(detail), back
+
+
+_CAUSES: Final = {
+    "budget": Cause.BUDGET_USED_UP,
+    "digest": Cause.WRONG_DIGEST,
+    "fast": Cause.INERT,
+    "missing": Cause.UNKNOWN,
+    "moved": Cause.STALE,
+    "own": Cause.OWN_CALL,
+    "prove": Cause.STEP_UP_NEEDED,
+    "reason": Cause.NOTE_NEEDED,
+    "stale": Cause.NOT_SHOWN,
+}
+"""The causes of what the pages refuse before the queue is asked."""
 
 
 class SignIn(Exception):  # noqa: N818  # it is an answer, not a fault

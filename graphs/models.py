@@ -21,6 +21,7 @@ ModelSpec: TypeAlias = BaseChatModel | str
 
 _FILES: Final = {"recorded": RecordedModel.replay, "scripted": ScriptedModel.load, "gguf": LocalModel.load}
 _FORM: Final = "name it as provider:model, such as openai:gpt-5, or recorded:FILE, scripted:FILE or gguf:FILE"
+_HINT: Final = "check the names of provider and model, and that the provider's key is in the environment"
 
 
 def load_chat_model(spec: ModelSpec) -> BaseChatModel:
@@ -53,15 +54,7 @@ def _provided(provider: str, model: str) -> BaseChatModel:
         package = f"langchain-{provider.replace('_', '-')}"
         raise ModelError(f"the models of {provider} are not installed", f"pip install {package}") from error
     except Exception as error:  # noqa: BLE001  # each provider has errors of its own, whose texts may quote a key
-        raise ModelError(
-            f"the model {provider}:{model} cannot be made ({type(error).__name__})", _hint(error)
-        ) from None
+        raise ModelError(f"the model {provider}:{model} cannot be made ({type(error).__name__})", _HINT) from None
     if not isinstance(made, BaseChatModel):
         raise ModelError(f"{provider}:{model} is no chat model", _FORM)
     return made
-
-
-def _hint(error: Exception) -> str:
-    if isinstance(error, ValueError) and "nsupported" in str(error):
-        return "use a provider that LangChain's init_chat_model knows"
-    return "check the model's name, and that the provider's key is in the environment"
