@@ -30,6 +30,7 @@ from checkvalve.gateway import web_origins
 from checkvalve.gateway.web_diff import Change, changes
 from checkvalve.gateway.web_origins import Stored
 from checkvalve.gateway.web_text import Shown, line, shown
+from checkvalve.gateway.web_titles import title_view
 from checkvalve.gateway.web_views import ArgumentView, CardView, EventView, OfferView
 
 MAX_SAID: Final = 2
@@ -69,10 +70,12 @@ def view(  # each is a part of the record
         tier=tier(proposal),
         effect=effect_of(proposal),
         tool=line(named(proposal)),
+        title=title_view(proposal),
         rule=proposal.rule,
         rules=tuple(line(rule) for rule in _strings(proposal.decision.get("rules")) if rule != proposal.rule),
         remedy=line(proposal.remedy),
         requester=line(proposal.requester),
+        behind=tuple((line(one.name), one.why) for one in proposal.behind),
         thread=line(proposal.thread),
         thread_name=proposal.thread,
         arguments=tuple(

@@ -17,6 +17,7 @@ from checkvalve.gateway import web_origins
 from checkvalve.gateway.web_diff import Change
 from checkvalve.gateway.web_origins import OriginView
 from checkvalve.gateway.web_text import Shown
+from checkvalve.gateway.web_titles import TitleView
 
 AUTHORITY: Final = frozenset({"target", "selector", "command", "credential", "amount", "control"})
 """Roles that carry authority: what an outsider must not choose."""
@@ -82,10 +83,12 @@ class CardView:
     tier: Tier
     effect: str
     tool: Shown
+    title: TitleView
     rule: str
     rules: tuple[Shown, ...]
     remedy: Shown
     requester: Shown
+    behind: tuple[tuple[Shown, str], ...]
     thread: Shown
     thread_name: str
     arguments: tuple[ArgumentView, ...]
@@ -131,6 +134,11 @@ class CardView:
         targets = [item for item in self.arguments if item.role == "target"]
         chosen = [*(item for item in self.asked if item.role == "target"), *targets, *self.asked]
         return chosen[0] if chosen else None
+
+    @property
+    def amounts(self) -> tuple[ArgumentView, ...]:
+        """The arguments that say how much."""
+        return tuple(item for item in self.arguments if item.role == "amount")
 
     @property
     def why(self) -> str:
