@@ -6,10 +6,13 @@ cannot do (look around, refer back) is not needed here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Final, Protocol
 
 import re2
+
+from checkvalve.filters.swift import Counter, Machine, plain_case
 
 _MEMORY: Final = 64 << 20
 
@@ -69,16 +72,65 @@ class Pattern:
 
 
 class PatternSet:
-    """Many patterns, asked at once which of them match."""
+    """Many patterns, asked at once which of them match.
 
-    def __init__(self, patterns: Iterable[str], *, ignore_case: bool = False, memory: int = _MEMORY) -> None:
+    With ``swift`` a process that reads a lot goes on with a faster machine (:mod:`checkvalve.filters.swift`);
+    ``instead`` has other patterns for that, of which one matches wherever the pattern of that number does.
+    """
+
+    def __init__(
+        self,
+        patterns: Iterable[str],
+        *,
+        ignore_case: bool = False,
+        memory: int = _MEMORY,
+        swift: bool = False,
+        instead: Mapping[int, Sequence[str]] | None = None,
+    ) -> None:
+        self._patterns = tuple(patterns)
+        self._instead = instead or {}
+        self._ignore_case = ignore_case
+        self._counter = Counter(self._build) if swift else None
+        self._machine: Machine | None = None
         self._set = re2.Set.SearchSet(_options(ignore_case=ignore_case, memory=memory))
-        for pattern in patterns:
+        for pattern in self._patterns:
             self._set.Add(pattern)
         self._set.Compile()
 
     def matching(self, text: str | bytes) -> list[int]:
         """Return the numbers of the patterns that match somewhere."""
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        machine = self._machine
+        if machine is None or (self._ignore_case and not plain_case(data)):
+            return self._plainly(data)
+        found = machine.matching(data)
+        return sorted(number for number in found if number in machine.exact or self._confirmed(number, data))
+
+    def may_match(self, text: str) -> Collection[int]:
+        """Return the numbers of the patterns that match somewhere in ``text``, and perhaps of some more."""
+        return self.candidates(text.encode("utf-8", "surrogatepass"))
+
+    def candidates(self, data: bytes) -> Collection[int]:
+        """Return the numbers of the patterns that match somewhere, and perhaps of some more, in no order."""
+        machine = self._machine
+        if machine is None or (self._ignore_case and not plain_case(data)):
+            return self._plainly(data)
+        return machine.matching(data)
+
+    def _plainly(self, data: bytes) -> list[int]:
+        if self._counter is not None:
+            self._counter.read(len(data))
         found = self._set.Match(data)
         return sorted(found) if found else []
+
+    def _confirmed(self, number: int, data: bytes) -> bool:
+        return next(_one(self._patterns[number], self._ignore_case).places(data), None) is not None
+
+    def _build(self) -> None:
+        rows = [self._instead.get(number, [pattern]) for number, pattern in enumerate(self._patterns)]
+        self._machine = Machine(rows, ignore_case=self._ignore_case, wide=frozenset(self._instead))
+
+
+@cache
+def _one(pattern: str, ignore_case: bool) -> Pattern:  # noqa: FBT001  # a key of the cache
+    return Pattern(pattern, ignore_case=ignore_case)

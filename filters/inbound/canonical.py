@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 from checkvalve.filters.inbound.views import Builder, View
@@ -97,7 +98,7 @@ def canonical(view: View) -> View:
     text = view.text
     if is_plain(text):
         return view.same(text.lower())
-    others = _foreign(text)
+    others = foreign(text)
     uneven = "".join(char for char in others if len(_FOLDS[ord(char)]) != 1)
     if not uneven:
         return view.same(_evenly(text, others))
@@ -116,7 +117,8 @@ def canonical(view: View) -> View:
     return builder.view()
 
 
-def _foreign(text: str) -> set[str]:
+@lru_cache(maxsize=4)  # several stages ask the same of one window
+def foreign(text: str) -> str:
     """Return the different characters outside plain ASCII: by taking out one after the other, while they are few."""
     rest = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN).decode("utf-8", "surrogatepass")
     found: set[str] = set()
@@ -124,10 +126,10 @@ def _foreign(text: str) -> set[str]:
         char = rest[0]
         found.add(char)
         rest = rest.replace(char, "")
-    return found.union(rest)
+    return "".join(sorted(found.union(rest)))
 
 
-def _evenly(text: str, others: set[str]) -> str:
+def _evenly(text: str, others: str) -> str:
     """Fold a text whose characters all fold to one: by replacing the few that change, or by looking at each."""
     if is_plain(text):
         return text.lower()

@@ -23,7 +23,7 @@ from checkvalve.filters.inbound.carry import Carry
 from checkvalve.filters.inbound.neighbours import NOTE as NEIGHBOURS
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.payloads import look_into, written_out
-from checkvalve.filters.inbound.rules import ENOUGH, Hit, find, scripts_of, weigh
+from checkvalve.filters.inbound.rules import ENOUGH, Hit, Looked, find, looked, scripts_of, weigh
 from checkvalve.filters.inbound.structure import texts
 from checkvalve.filters.inbound.views import Builder, View
 from checkvalve.filters.outcomes import (
@@ -36,6 +36,7 @@ from checkvalve.filters.outcomes import (
     apply_edits,
     disjoint,
 )
+from checkvalve.filters.swift import settle
 
 WINDOW: Final = 65_536
 """Characters that go through the stages at once."""
@@ -89,14 +90,22 @@ class _Scan:
         self.budget.spend(len(view.text))
         hidden = [*invisible.look(view, self.notes), *terminal.look(view, self.notes)]
         plain = canonical(view)
-        self.match(plain, scripts_of(view.text))
+        scripts = scripts_of(view.text)
+        seen = looked(plain.text, scripts, tools=self.tools)
+        self.match(plain, scripts, seen=seen)
         if layer == 0 and view.channel is Channel.VISIBLE:
             self.main.append(plain)
         for part in hidden:
             self.text(part, "text", layer + 1)
         if layer < MAX_LAYERS:
-            for reading in decoding.readings(view, plain):
-                self.reading(reading, layer)
+            for reading in decoding.readings(view, plain, seen):
+                if reading is None:
+                    self.budget.spend(2 * len(plain.text) + 1)
+                elif reading.note == decoding.EMPHASIS:
+                    self.budget.spend(len(plain.text))
+                    self.match(reading, ["latin"], seen=seen)
+                else:
+                    self.reading(reading, layer)
 
     def reading(self, view: View, layer: int) -> None:
         """Look at a further reading of a text: a decoded region is a text, a turned or mended whole is only matched."""
@@ -109,10 +118,10 @@ class _Scan:
             self.budget.spend(len(view.text))
             self.match(view, ["latin"], least=ENOUGH if view.note in decoding.GUESSES else 1)
 
-    def match(self, plain: View, scripts: Sequence[str], *, least: int = 1) -> None:
+    def match(self, plain: View, scripts: Sequence[str], *, least: int = 1, seen: Looked | None = None) -> None:
         """Match the patterns against a canonical text."""
         self.budget.spend(len(plain.text))
-        for hit in find(plain.text, scripts, tools=self.tools, least=least):
+        for hit in find(plain.text, scripts, tools=self.tools, least=least, seen=seen):
             first, last = plain.origin(hit.start, hit.end)
             if hit.weight >= least and not (plain.note in _SAME and self._known(hit.family, first, last)):
                 self.hits.append((first, last, hit.family, hit.weight, plain.channel, plain.note))
@@ -171,7 +180,9 @@ def scan_inbound(  # one function for every surface
         scan.notes.leave("scan-failed")
     _escape_what_appears(scan.notes, root)
     scan.weigh()
-    return _result(scan.notes, root, options, escaped=isinstance(content, bytes))
+    result = _result(scan.notes, root, options, escaped=isinstance(content, bytes))
+    settle()
+    return result
 
 
 def _stages(scan: _Scan, root: View, content: str | bytes, media: str) -> None:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final
 
-from checkvalve.filters.inbound.encodings import REGIONS, is_text
+from checkvalve.filters.inbound.encodings import REGIONS, base64_places, is_text
+from checkvalve.filters.inbound.payloads import may_be_file
+from checkvalve.filters.inbound.rules import Looked
 from checkvalve.filters.inbound.spelling import RUN_TOGETHER, mendings
 from checkvalve.filters.inbound.unescaped import NOTE, unescaped
 from checkvalve.filters.inbound.views import Builder, View
@@ -25,9 +28,11 @@ MAX_REGION: Final = 200_000
 
 REGION_NAMES: Final = frozenset({*(name for name, _, _ in REGIONS), "spaced", "vertical", "assembled"})
 """The notes of readings that are texts of their own."""
+EMPHASIS: Final = "emphasis"
+"""The note of a text without its marks of emphasis."""
 GUESSES: Final = frozenset({"rot13", "reversed", "leet"})
 """The notes of readings that are tried on every text: only a pattern that is enough alone counts in them."""
-SAME: Final = GUESSES | {"misspelt", RUN_TOGETHER, "emphasis", NOTE}
+SAME: Final = GUESSES | {"misspelt", RUN_TOGETHER, EMPHASIS, NOTE}
 """The notes of readings that repeat most of the text as it stands."""
 FILE: Final = "file"
 """The note of a stretch of base64 as it stands: it may be a file."""
@@ -65,12 +70,15 @@ _TRIGGERS: Final = {  # shorter than the regions, so that the one pass over ever
 }
 _GIVEN: Final = Pattern(r"[=:+] ?[\"']([^\"'\n]{2,200})[\"']")
 _NAMES: Final = tuple(_TRIGGERS)
-_SET: Final = PatternSet(_TRIGGERS.values())
+_SET: Final = PatternSet(_TRIGGERS.values(), swift=True)
 _UNDO: Final = {name: undo for name, _, undo in REGIONS}
 
 
-def readings(view: View, plain: View) -> Iterator[View]:
-    """Yield the further readings of ``view``, whose canonical view is ``plain``."""
+def readings(view: View, plain: View, seen: Looked) -> Iterator[View | None]:
+    """Yield the further readings of ``view``, whose canonical view is ``plain``.
+
+    None stands for a reading of the same length that no pattern can match, as ``seen`` says.
+    """
     found = {_NAMES[number] for number in _SET.matching(view.text)}
     for name in _UNDO:
         if name in found:
@@ -88,15 +96,15 @@ def readings(view: View, plain: View) -> Iterator[View]:
     if "escapes" in found:
         yield unescaped(view)
     if "emphasis" in found:
-        yield _shifted(plain, _EMPHASIS, "emphasis")
-    yield _shifted(plain, _ROT13, "rot13")
-    yield turned(plain)
+        yield _shifted(plain, _EMPHASIS, EMPHASIS) if seen.may_match() else None
+    yield _shifted(plain, _ROT13, "rot13") if seen.turned else None
+    yield turned(plain) if seen.turned else None
 
 
 def _shifted(view: View, letters: bytes, note: str) -> View:
     """Return ``view`` with ASCII characters exchanged."""
     data = view.text.encode("utf-8", "surrogatepass").translate(letters)
-    channel = view.channel if note == "emphasis" else Channel.DECODED
+    channel = view.channel if note == EMPHASIS else Channel.DECODED
     return view.same(data.decode("utf-8", "surrogatepass"), channel=channel, note=note)
 
 
@@ -126,15 +134,13 @@ def turned(view: View) -> View:
 
 
 def _regions(view: View, name: str) -> Iterator[View]:
-    undo = _UNDO[name]
-    for count, found in enumerate(_COMPILED[name].finditer(view.text)):
-        if count >= MAX_REGIONS:
-            return
-        start, end = found.span()
-        text = undo(view.text[start : min(end, start + MAX_REGION)])
+    undo, whole = _UNDO[name], view.text
+    places = base64_places(whole) if name == "base64" else (found.span() for found in _COMPILED[name].finditer(whole))
+    for start, end in islice(places, MAX_REGIONS):
+        text = undo(whole[start : min(end, start + MAX_REGION)])
         if text:
             yield view.whole(text, start, end, note=name)
-        if name == "base64":
+        if name == "base64" and may_be_file(whole, start, end):
             yield view.part(start, end, note=FILE)
 
 

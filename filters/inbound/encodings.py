@@ -13,12 +13,13 @@ import html
 import quopri
 import re
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 _LETTERS: Final = 0.55  # of a decoded text, letters, digits and blanks; less is noise
 _PRINTABLE: Final = 0.95
 _SHORTEST: Final = 6
+_LINE_ENDS: Final = frozenset(" \t\r\n")
 _BLANKS: Final = re.compile(r"\s+")
 
 _CODES: Final = (
@@ -30,6 +31,33 @@ _FROM_MORSE: Final = {code: letter for letter, code in MORSE.items()}
 _ESCAPED: Final = re.compile(
     r"\\u\{([0-9a-fA-F]{1,6})\}|\\u([0-9a-fA-F]{4})|\\U([0-9a-fA-F]{8})|\\x([0-9a-fA-F]{2})|\\([0-3][0-7]{2})"
 )
+
+
+_ALPHABET: Final = bytes(
+    120 if chr(code).isascii() and (chr(code).isalnum() or chr(code) in "+/_-") else 32 for code in range(256)
+)
+"""Bytes as ``x`` where base64 has them, in either alphabet, and as a blank elsewhere."""
+_RUN: Final = b"x" * 20
+_LINES: Final = re.compile(r"(?:[A-Za-z0-9+/]{20,}+[ \t]*+\r?\n[ \t>]*+)+[A-Za-z0-9+/]{2,}={0,2}")
+_OTHER_ALPHABET: Final = bytes.maketrans(b"-_", b"+/")
+
+
+def base64_places(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of what may be base64, as the first of :data:`REGIONS` says, by looking for long runs alone.
+
+    A run of twenty letters of either alphabet is where a match begins, whichever of the two forms it has.
+    """
+    letters = text.encode("ascii", "replace").translate(_ALPHABET)
+    start = letters.find(_RUN)
+    while start >= 0:
+        end = letters.find(b" ", start)
+        end = len(text) if end < 0 else end
+        if text[end : end + 1] in _LINE_ENDS and (lines := _LINES.match(text, start)) is not None:
+            end = lines.end()
+        else:
+            end += text.startswith("=", end) and 1 + text.startswith("=", end + 1)
+        yield start, end
+        start = letters.find(_RUN, end)
 
 
 def text_in(data: bytes) -> str:
@@ -55,11 +83,11 @@ def is_text(text: str) -> bool:
 
 def from_base64(region: str) -> str:
     """Decode base64 in either alphabet, with or without padding and line breaks."""
-    plain = _BLANKS.sub("", region).rstrip("=").translate(str.maketrans("-_", "+/"))
-    plain = plain[: len(plain) - (len(plain) % 4 == 1)]
     try:
-        return text_in(base64.b64decode(plain + "=" * (-len(plain) % 4)))
-    except (binascii.Error, ValueError):
+        plain = b"".join(region.encode("ascii").split()).rstrip(b"=").translate(_OTHER_ALPHABET)
+        plain = plain[: len(plain) - (len(plain) % 4 == 1)]
+        return text_in(binascii.a2b_base64(plain + b"=" * (-len(plain) % 4)))
+    except ValueError:  # binascii.Error is one
         return ""
 
 

@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
+from checkvalve.filters.inbound.canonical import foreign
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
 from checkvalve.filters.linear import Pattern
@@ -46,7 +47,7 @@ _JOINING: Final = re.compile("[\u0600-\u08ff\u0900-\u0dff\u0e00-\u109f\u1780-\u1
 
 def look(view: View, notes: Notes) -> list[View]:
     """Note what is invisible in ``view`` and how to take it out; return what it spells, as hidden views."""
-    if view.text.isascii() or not _ANY.found(view.text):
+    if view.text.isascii() or not _ANY.found(foreign(view.text)):
         return []
     hidden: list[View] = []
     rtl = _RTL.search(view.text) is not None

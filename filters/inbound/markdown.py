@@ -11,7 +11,7 @@ from typing import Final
 
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
-from checkvalve.filters.linear import Pattern
+from checkvalve.filters.linear import Pattern, PatternSet
 from checkvalve.filters.outcomes import Channel, Severity
 
 _COMMENT: Final = Pattern(
@@ -27,9 +27,16 @@ _TEX: Final = Pattern(
 )
 
 
+_ABLE: Final = PatternSet((item.pattern for item in (_COMMENT, _TITLE, _ALT, _TEX)), ignore_case=True, swift=True)
+"""Most texts have none of them, and one look at it says so."""
+
+
 def asides(view: View, notes: Notes) -> Iterator[View]:
     """Yield what a reader of the rendered text does not see."""
     text = view.text
+    able = _ABLE.may_match(text) if "[" in text or "\\" in text else ()
+    if not able:
+        return
     if "](" in text or "]:" in text or "![" in text:
         for found in _COMMENT.finditer(text):
             notes.find("hidden-text", view, *found.span(1), Severity.LOW, detail="comment", channel=Channel.HIDDEN)

@@ -19,6 +19,7 @@ from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.styles import hidden_names, hides
 from checkvalve.filters.inbound.tags import PARAGRAPH, TOKEN, Tag, names, tag_of
 from checkvalve.filters.inbound.views import Builder, View
+from checkvalve.filters.linear import PatternSet
 from checkvalve.filters.outcomes import Channel, Severity
 
 _ENTITY: Final = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
@@ -47,6 +48,9 @@ _MAX_OPEN: Final = 2_000
 _MAX_BACK: Final = 64  # open elements among which an end tag finds its own
 _MAX_TAGS: Final = 2_000  # different tags of one page that are remembered
 _LONG_TAG: Final = 400
+_ASIDE: Final = ("<!--", "style", "hidden", "alt=", "<template", "<noscript")
+"""What a text that is no page has where it has comments or hidden elements."""
+_SIGNS: Final = PatternSet(("|".join(_ASIDE),), ignore_case=True, swift=True)
 
 
 @dataclass(slots=True)
@@ -231,8 +235,7 @@ def _section(page: _Page, builder: Builder, found: re.Match[str]) -> None:
 
 def asides(view: View, notes: Notes) -> Iterator[View]:
     """Yield comments and hidden elements of a text that has some tags in it and is no page."""
-    text = view.text.lower()
-    if not any(sign in text for sign in ("<!--", "style", "hidden", "alt=", "<template", "<noscript")):
+    if not _SIGNS.may_match(view.text) or not any(sign in view.text.lower() for sign in _ASIDE):
         return
     yield from (part for part in channels(view, notes) if part.channel is not Channel.VISIBLE)
 

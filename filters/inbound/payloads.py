@@ -62,15 +62,23 @@ def look_into(data: bytes, view: View, notes: Notes, media: str = "") -> Iterato
         notes.leave("unknown-media" if not media.startswith(("audio/", "video/")) else "media")
 
 
+def may_be_file(text: str, start: int, end: int) -> bool:
+    """Say whether the stretch of base64 from ``start`` to ``end`` may be a file: by how it begins, or by an address."""
+    if end - start < _SHORTEST:
+        return False
+    return text.startswith(_HEADS, start, end) or (
+        text[start - 1 : start] == ","
+        and _MEDIA_ADDRESS.search(text, max(0, start - _LONGEST_ADDRESS), start) is not None
+    )
+
+
 def written_out(region: View, notes: Notes) -> Iterator[View]:
-    """Yield the texts of a file that stands in a text as base64; ``region`` is that stretch.
+    """Yield the texts of a file that stands in a text as base64; ``region`` is that stretch (:func:`may_be_file`).
 
     A file is known by its first bytes, or by the address ``data:`` before it. What is cut off is noted by the reader
     of its kind: a piece of an archive is no archive.
     """
     text = region.text
-    if len(text) < _SHORTEST or not (text.startswith(_HEADS) or _is_addressed(region)):
-        return
     plain = _BLANKS.sub("", text).rstrip("=").translate(str.maketrans("-_", "+/"))
     plain = plain[: len(plain) - (len(plain) % 4 == 1)]
     try:
@@ -82,11 +90,6 @@ def written_out(region: View, notes: Notes) -> Iterator[View]:
         notes.leave("too-long")  # the rest of it stands in the next window
     if _as_text(data) is None or documents.is_document(data):
         yield from look_into(data, region, notes)
-
-
-def _is_addressed(region: View) -> bool:
-    before = region.parent.text[max(0, region.shift - _LONGEST_ADDRESS) : region.shift] if region.parent else ""
-    return _MEDIA_ADDRESS.search(before) is not None
 
 
 def _within(view: View, text: str, channel: Channel, note: str) -> View:

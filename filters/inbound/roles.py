@@ -58,7 +58,7 @@ _ONE: Final = {
     "role-json": Pattern(_ROLE_JSON, ignore_case=True),
 }
 _NAMES: Final = tuple(_ONE)
-_ALL: Final = PatternSet((item.pattern for item in _ONE.values()), ignore_case=True)
+_ALL: Final = PatternSet((item.pattern for item in _ONE.values()), ignore_case=True, swift=True)
 _NOTED: Final = {
     "fence-line": ("fake-boundary", Severity.MEDIUM),
     "system-heading": ("fake-system-note", Severity.LOW),

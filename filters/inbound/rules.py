@@ -9,17 +9,20 @@ neither dilutes nor adds up. Guarantees: linear in the text whatever it holds (R
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import Final
 
-from checkvalve.filters.inbound.canonical import folded
+from checkvalve.filters import forms
+from checkvalve.filters.inbound.canonical import folded, foreign
 from checkvalve.filters.inbound.phrases_english import PHRASES, TOOL_PHRASES, table
 from checkvalve.filters.inbound.phrases_world import SCRIPTS, world
-from checkvalve.filters.inbound.sieve import TOGETHER, Sieve
+from checkvalve.filters.inbound.sieve import TOGETHER, Sieve, sieving, without_marks, written_blind
+from checkvalve.filters.inbound.wider import GAP, rarest, rotated
 from checkvalve.filters.linear import Pattern, PatternSet
+from checkvalve.filters.swift import arm
 
 ENOUGH: Final = 3
 """The weight at which a window is flagged."""
@@ -27,8 +30,10 @@ WINDOW: Final = 700
 """Characters that count as one place: a paragraph."""
 MAX_HITS: Final = 40
 """Places of one pattern that are looked at."""
-_GAP: Final = "[^.!?\\x{3002}\\x{ff01}\\x{ff1f}\\x{964}\\x{61f}\\x0b]"
+_GAP: Final = GAP
 _RUN_ON: Final = bytes.maketrans(b"\n", b" ")
+_CONTINUING: Final = bytes(range(0x80, 0xC0))
+"""Bytes of UTF-8 that begin no character."""
 _NEAR: Final = 16  # characters in which a negation stands beside its verb
 _POLITE: Final = r" ?(?:(?:to|se|le|lo|je|vous|sie|please|dare|simply|just) )?$"
 _NOT_BEFORE: Final = re.compile(
@@ -78,9 +83,13 @@ class RuleSet:
         self._phrases = [(family, weight, pattern.replace("~", _GAP)) for family, weight, pattern in phrases]
         self._sieve = Sieve([pattern for _, _, pattern in self._phrases], together)
 
-    def hits(self, text: bytes) -> Iterator[Hit]:
+    def candidates(self, text: bytes) -> list[int]:
+        """Return the patterns that may match the UTF-8 ``text``, with its marks of emphasis or without."""
+        return self._sieve.candidates(text)
+
+    def hits(self, text: bytes, candidates: Iterable[int] | None = None) -> Iterator[Hit]:
         """Yield every place where a pattern matches the UTF-8 ``text``, in bytes of it."""
-        for number in self._sieve.candidates(text):
+        for number in self._sieve.candidates(text) if candidates is None else candidates:
             family, weight, pattern = self._phrases[number]
             for start, end in islice(_compiled(pattern).places(text), MAX_HITS):
                 yield Hit(family, weight, start, end)
@@ -107,19 +116,55 @@ _SCRIPT_NAMES: Final = tuple(SCRIPTS)
 _SCRIPT_LETTERS: Final = PatternSet(f"[{letters}]" for letters in SCRIPTS.values())
 
 
+@cache
+def _turned_set() -> PatternSet:
+    """Return what the patterns that are enough alone come from when letters are moved by thirteen, or turned round."""
+    rows = [row for row in (*table(PHRASES), *world("latin")) if row[1] >= ENOUGH]
+    groups = [sieving(pattern.replace("~", _GAP)) for _, _, pattern in rows]
+    rare = [rarest(group) for group in groups]
+    wide = [written_blind(group) for group in (*map(rotated, rare), *map(forms.turned, rare))]
+    return PatternSet(dict.fromkeys(wide), swift=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What one canonical text may hold, found in one go: its line in UTF-8, and the candidates of each set."""
+
+    text: str
+    line: bytes
+    candidates: Mapping[str, Sequence[int]]
+    turned: bool
+
+    def may_match(self) -> bool:
+        """Say whether an English or tool pattern may match, with marks of emphasis or without."""
+        return bool(self.candidates.get("latin") or self.candidates.get("tool"))
+
+
+def looked(text: str, scripts: Sequence[str], *, tools: bool) -> Looked:
+    """Look which patterns can match canonical ``text`` at all, as it stands, without emphasis, or turned."""
+    line = one_line(text)
+    names = [*scripts, "tool"] if tools else scripts
+    found = {name: rule_set(name).candidates(line) for name in names}
+    # a line end before another sign turns into another break, and of tool patterns no turned ones are made
+    turned = tools or "\r" in text or bool(_turned_set().candidates(without_marks(line)))
+    return Looked(text, line, found, turned)
+
+
 def prepare() -> None:
-    """Compile every set now, so that no item's deadline pays for it."""
+    """Compile every set now, so that no item's deadline pays for it, and let machines be built between items."""
+    arm()
     for script in ("latin", "tool", *SCRIPTS):
         rule_set(script)
     for script in ("latin", "tool"):
         rule_set(script, ENOUGH)
+    _turned_set()
 
 
 def scripts_of(text: str) -> list[str]:
     """Return the scripts whose patterns can match ``text``, before it is folded."""
     if text.isascii():
         return ["latin"]
-    return ["latin", *(_SCRIPT_NAMES[number] for number in _SCRIPT_LETTERS.matching(text))]
+    return ["latin", *(_SCRIPT_NAMES[number] for number in _SCRIPT_LETTERS.matching(foreign(text)))]
 
 
 def one_line(text: str) -> bytes:
@@ -132,11 +177,26 @@ def one_line(text: str) -> bytes:
     return data.replace(b"\n \n", b"\x0b \x0b").replace(b"\n\n", b"\x0b\x0b").translate(_RUN_ON)
 
 
-def find(text: str, scripts: Sequence[str], *, tools: bool = False, least: int = 1) -> list[Hit]:
-    """Return every hit of weight ``least`` or more in canonical ``text``, in characters, in order of place."""
-    data = one_line(text)
+def find(
+    text: str, scripts: Sequence[str], *, tools: bool = False, least: int = 1, seen: Looked | None = None
+) -> list[Hit]:
+    """Return every hit of weight ``least`` or more in canonical ``text``, in characters, in order of place.
+
+    ``seen`` is what :func:`looked` found in it, or in the same text with its marks of emphasis; ``least`` is 1 then.
+    """
     names = [*scripts, "tool"] if tools else scripts
-    hits = [hit for name in names for hit in rule_set(name, least).hits(data)]
+    if seen is None:
+        data = one_line(text)
+        sets = (rule_set(name, least) if least > 1 else rule_set(name) for name in names)
+        hits = [hit for one in sets for hit in one.hits(data)]
+    else:
+        names = [name for name in names if seen.candidates[name]]
+        if not names:
+            return []
+        data = seen.line if text is seen.text else one_line(text)
+        hits = [hit for name in names for hit in rule_set(name).hits(data, seen.candidates[name])]
+    if not hits:
+        return []
     if len(data) != len(text):
         hits = _in_characters(data, hits)
     return sorted((hit for hit in hits if not _negated(text, hit)), key=lambda hit: (hit.start, hit.end))
@@ -159,7 +219,7 @@ def _in_characters(data: bytes, hits: Sequence[Hit]) -> list[Hit]:
     places = sorted({place for hit in hits for place in (hit.start, hit.end)})
     characters, last, count = {}, 0, 0
     for place in places:
-        count += sum(byte & 0xC0 != 0x80 for byte in data[last:place])  # noqa: PLR2004  # a continuation byte begins no character
+        count += len(data[last:place].translate(None, _CONTINUING))
         characters[place], last = count, place
     return [Hit(hit.family, hit.weight, characters[hit.start], characters[hit.end]) for hit in hits]
 

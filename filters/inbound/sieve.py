@@ -14,6 +14,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from checkvalve.filters import forms
+from checkvalve.filters.forms import Group
+from checkvalve.filters.inbound.wider import MARKS, blind, thin, worded
 from checkvalve.filters.linear import PatternSet
 
 TOGETHER: Final = 34
@@ -21,6 +24,7 @@ TOGETHER: Final = 34
 MEMORY: Final = 16 << 20
 """Bytes of states that one machine keeps before it forgets them and begins anew."""
 _COUNTED: Final = re.compile(r"(\\[wsSdD]|\[(?:[^\]\\]|\\.)+\]|(?<!\\)[a-z.])\{(\d+),(\d+)\}")
+_MARKS: Final = bytes.maketrans(MARKS.encode(), b" " * len(MARKS))
 _MANY: Final = 6  # a repetition this long is worth a state of its own no longer
 
 
@@ -35,18 +39,39 @@ def widened(pattern: str) -> str:
     return _COUNTED.sub(wide, pattern)
 
 
+def sieving(pattern: str) -> Group:
+    """Return what a sieve asks for in the place of ``pattern``."""
+    return thin(worded(forms.read(widened(pattern))))
+
+
+def written_blind(group: Group) -> str:
+    """Return the pattern that a sieve runs over a text whose marks of emphasis are blanks."""
+    return forms.written(blind(group))
+
+
+def without_marks(text: bytes) -> bytes:
+    """Return ``text`` with a blank for each mark of emphasis: what a sieve reads."""
+    return text.translate(_MARKS)
+
+
 class Sieve:
     """A row of patterns, asked which of them can match."""
 
     def __init__(self, patterns: Sequence[str], together: int = TOGETHER) -> None:
-        wide = [widened(pattern) for pattern in patterns]
+        wide = [written_blind(sieving(pattern)) for pattern in patterns]
         self._step = max(-(-len(wide) // together), 1)
-        self._sets = [PatternSet(wide[first :: self._step], memory=MEMORY) for first in range(self._step) if wide]
+        self._sets = [
+            PatternSet(wide[first :: self._step], memory=MEMORY, swift=True) for first in range(self._step) if wide
+        ]
 
     def candidates(self, text: bytes) -> list[int]:
-        """Return the numbers of the patterns that may match the UTF-8 ``text``: all that do, and few others."""
+        """Return the numbers of the patterns that may match the UTF-8 ``text``: all that do, and few others.
+
+        They are those that may match it with its marks of emphasis as blanks, too.
+        """
         found: list[int] = []
+        text = without_marks(text)
         for first, one in enumerate(self._sets):
-            if matching := one.matching(text):
+            if matching := one.candidates(text):
                 found += [first + self._step * at for at in matching]
         return sorted(found)

@@ -58,7 +58,16 @@ _SLIPS: Final = Pattern(rf"\b(?:{'|'.join(sorted(_MEANT))})\b")
 
 
 _RUN: Final = Pattern(r"[a-z]{24,}")
-_ODD: Final = PatternSet((_SLIPS.pattern, _RUN.pattern))
+
+
+def _single() -> list[str]:
+    """Return a pattern for each slip: the bare word, which is found at once, where no right word holds it."""
+    bare = sorted(word for word in _MEANT if not any(word in right for right in _WORDS))
+    held = sorted(_MEANT.keys() - set(bare))
+    return [*bare, *(rf"\b{word}\b" for word in held)]
+
+
+_ODD: Final = PatternSet((_SLIPS.pattern, _RUN.pattern), swift=True, instead={0: _single()})
 """Both at once: most texts have neither."""
 
 

@@ -6,12 +6,13 @@ Guarantees: linear; nothing is taken out of what is shown but the sign that make
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View, stretches
-from checkvalve.filters.linear import Pattern
+from checkvalve.filters.linear import Pattern, PatternSet
 from checkvalve.filters.outcomes import Channel, Severity
 
 _FORMULA: Final = Pattern(
@@ -21,22 +22,29 @@ _FORMULA: Final = Pattern(
     ignore_case=True,
 )
 """A cell that a spreadsheet would compute: after ``=``, ``@``, ``+`` or ``-`` a function that reaches out, or a program."""
-_COMMENT: Final = Pattern(r"(?m)(?:^[ \t]*|[ \t])(?:#|//|--|;;|%%)[ \t]?([^\n]{12,})|/\*([^*]{12,})\*/")
-
+_FORMULAS: Final = PatternSet((_FORMULA.pattern,), ignore_case=True, swift=True)
+_SIGNS: Final = (*(rf"[ \t\n]{mark}" for mark in ("#", "//", "--", ";;", "%%")), r"^(?:#|//|--|;;|%%)", r"/\*")
+_COMMENT: Final = re.compile(  # each begins with a sign, so that all else is passed over fast; it looks behind itself then
+    r"(?:#(?<![^ \t\n]#)|//(?<![^ \t\n]//)|--(?<![^ \t\n]--)|;;(?<![^ \t\n];;)|%%(?<![^ \t\n]%%))[ \t]?([^\n]{12,}+)"
+    r"|/\*([^*]{12,}+)\*/"
+)
+_COMMENTS: Final = PatternSet(
+    (r"(?m)(?:^|[ \t])(?:#|//|--|;;|%%)[ \t]?[^\n]{12}|/\*[^*]{12,}\*/",), swift=True, instead={0: _SIGNS}
+)
 _MARKS: Final = ("#", "//", "--", ";;", "%%", "/*")
 """Each comment begins with one of these."""
 
 
 def asides(view: View, notes: Notes) -> Iterator[View]:
     """Yield comments as a view of their own: split sentences in them run on from line to line."""
-    if _may_compute(view.text):
+    if _may_compute(view.text) and _FORMULAS.may_match(view.text):
         for found in _FORMULA.finditer(view.text):
             notes.find("formula", view, *found.span(), Severity.MEDIUM)
             start, end = next(span for group in (1, 2, 3) if (span := found.span(group))[0] >= 0)
             notes.replace(view, start, end, f"'{view.text[start:end]}", "formula")
-    if not any(mark in view.text for mark in _MARKS):
+    if not any(mark in view.text for mark in _MARKS) or not _COMMENTS.may_match(view.text):
         return
-    comments = [found.span(1) if found[1] is not None else found.span(2) for found in _COMMENT.finditer(view.text)]
+    comments = [found.span(found.lastindex or 1) for found in _COMMENT.finditer(view.text)]
     if comments:
         yield _running_on(view, comments)
 
@@ -56,7 +64,7 @@ def _running_on(view: View, spans: list[tuple[int, int]]) -> View:
     joined: list[tuple[int, int]] = []
     groups: list[list[tuple[int, int]]] = []
     for start, end in spans:
-        if joined and "\n" in view.text[joined[-1][1] : start] and view.text[joined[-1][1] : start].count("\n") == 1:
+        if joined and view.text.count("\n", joined[-1][1], start) == 1:
             joined.append((start, end))
         else:
             joined = [(start, end)]

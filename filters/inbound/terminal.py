@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from checkvalve.filters.inbound.canonical import is_plain
+from checkvalve.filters.inbound.canonical import foreign, is_plain
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
 from checkvalve.filters.linear import Pattern
@@ -29,7 +29,9 @@ MAX_HIDDEN: Final = 40
 
 def look(view: View, notes: Notes) -> list[View]:
     """Note terminal codes in ``view`` and how to take them out; return what they hide, as hidden views."""
-    if (is_plain(view.text) and "\r" not in view.text) or not _ANY.found(view.text):
+    if "\r" not in view.text and (is_plain(view.text) or not _ANY.found(foreign(view.text))):
+        return []
+    if not _ANY.found(view.text):
         return []
     hidden: list[View] = []
     concealed_from = -1
