@@ -28,11 +28,11 @@ from checkvalve.gateway.http_deciding import (
     Match,
     Name,
     digest_of,
-    own_call,
     refused,
     require_digest,
     was_done,
 )
+from checkvalve.gateway.http_seed_items import to_act_on
 from checkvalve.gateway.http_talk import require_run
 
 _KIND: Final = f"proposal.{State.REVOKED.value}"
@@ -60,7 +60,7 @@ def revoke(  # each is a part of the request
 ) -> Card:
     """Take the approval of a call back, as long as the call has not begun; its agent is told so."""
     require_run(caller)  # before the key is taken: a token that only reads must not use up that of another one
-    row, wanted, note = own_call(server, caller, name), digest_of(if_match), "" if body is None else body.note
+    row, wanted, note = to_act_on(server, caller, name), digest_of(if_match), "" if body is None else body.note
     queue = server.gateway.queue
     by = f"client:{caller.client.name}" if caller.client is not None else f"reviewer:{caller.must_decide().name}"
     request: JSON = [name, "revoke", note]

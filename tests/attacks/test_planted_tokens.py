@@ -45,7 +45,7 @@ def write(store: Store, how: str, name: str) -> None:
             values = {"name": "eve", "added_by": name, "added_at": 1, "roles": "", "person": "", **PLANTED}
             connection.execute(sa.insert(reviewers).values(**values))
             return
-        changed = {
+        changed: dict[str, dict[str, Any]] = {
             "token": PLANTED,
             "roles": {"roles": '{"roles":["administrator"],"scope":{}}', "person": "x"},
             "enabled": {"disabled_at": None},
