@@ -9,6 +9,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit, doubts, undos
+from checkvalve.approvals.causes import cause_of
 from checkvalve.approvals.clock import rfc3339, to_the_second
 from checkvalve.approvals.errors import ConflictError, NotFoundError
 from checkvalve.approvals.records import Proposal, State, from_row, may_move
@@ -16,6 +17,9 @@ from checkvalve.approvals.subjectrows import Held, read
 from checkvalve.approvals.tables import grants, proposals
 from checkvalve.filters.strictjson import JSON
 
+_REMEDIES: Final = {
+    State.APPROVED: "nothing was changed; before it runs it can be taken back: checkvalve approvals revoke",
+}
 OBSERVE = "observe"
 """Who issues the grants of observe mode: nobody looked, and every record of it says so."""
 _ONE: Final = sa.select(proposals).where(proposals.c.id == sa.bindparam("wanted"))
@@ -129,7 +133,9 @@ def conflict(proposal: Proposal) -> ConflictError:
     by = f" by {proposal.decided_by.removeprefix('reviewer:')}" if proposal.decided_by else ""
     return ConflictError(
         f"proposal {proposal.id} is {proposal.state.value}{by} since {to_the_second(proposal.updated_at)}",
-        remedy="nothing was changed",
+        remedy=_REMEDIES.get(proposal.state, "nothing was changed"),
+        cause=cause_of(proposal.state.value),
+        present=proposal.present,
     )
 
 

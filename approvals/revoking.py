@@ -16,12 +16,12 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import deciding, endorsing, moves, plans, votes
+from checkvalve.approvals import deciding, endorsing, moves, plans, reach, votes
 from checkvalve.approvals.causes import Cause, cause_of
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import ApprovalError, ConflictError
 from checkvalve.approvals.outcome import ENDED
-from checkvalve.approvals.people import folded, is_usable, same_person
+from checkvalve.approvals.people import folded, is_usable
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.refusals import NotYoursError
@@ -124,8 +124,7 @@ def _require_right(connection: sa.Connection, queue: Queue, proposal: Proposal, 
 
 def _asked(proposal: Proposal, account: Account) -> bool:
     """Say whether this person asked for the call; an unknown requester is nobody here."""
-    names = [name for name in proposal.asked_by if is_usable(name)]
-    return any(same_person(name, own) for name in names for own in (account.name, account.person))
+    return reach.is_requester(tuple(name for name in proposal.asked_by if is_usable(name)), account)
 
 
 def _said_yes(connection: sa.Connection, proposal: Proposal, account: Account) -> bool:

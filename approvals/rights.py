@@ -16,7 +16,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import plans, votes
+from checkvalve.approvals import plans, reach, votes
 from checkvalve.approvals.breakglass import require_breaker
 from checkvalve.approvals.counting import still_counting
 from checkvalve.approvals.errors import CredentialError, NotAllowedError, StoreCorruptError
@@ -25,7 +25,7 @@ from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.review_tables import plans as plan_rows
 from checkvalve.approvals.review_tables import votes as vote_rows
-from checkvalve.approvals.roles import Role, Roster, account_of
+from checkvalve.approvals.roles import Role, Roster, account_of, accounts
 from checkvalve.approvals.subjectrows import Held
 from checkvalve.approvals.tables import grants
 from checkvalve.approvals.votes import Vote
@@ -98,18 +98,23 @@ def _breaker_lost(roster: Roster, proposal: Proposal, plan: Plan, name: str) -> 
     except NotAllowedError:
         account = account_of(roster, name)
         role = Role.BREAKER in account.roles_for(plan.question(proposal))
-        return [_whose(name, "disabled" if account.disabled else "asked" if role else "role")]
+        gone = "disabled" if account.disabled else "program" if account.program else "asked" if role else "role"
+        return [_whose(name, gone)]
     return []
 
 
 def _why(roster: Roster, plan: Plan, proposal: Proposal, vote: Vote) -> str:
     """Return a word for why a yes does not count any more; that it does not was decided before."""
     account = account_of(roster, vote.reviewer)
-    if account.disabled:
-        return "disabled"
-    if not vote.via and account.roles_for(plan.question(proposal)).isdisjoint(vote.roles):
+    if account.disabled or account.program:
+        return "disabled" if account.disabled else "program"
+    if {account.person, vote.via} & reach.requesters(proposal.asked_by, accounts(roster, everyone=True)):
+        return "asked"
+    if vote.via:
+        return "delegation"
+    if account.roles_for(plan.question(proposal)).isdisjoint(vote.roles):
         return "role" if account.roles.isdisjoint(vote.roles) else "scope"
-    return "delegation" if vote.via else "asked"
+    return "same_person"  # as somebody else who said yes
 
 
 def _whose(name: str, why: str) -> JSON:

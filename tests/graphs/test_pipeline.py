@@ -22,6 +22,7 @@ from checkvalve.approvals.errors import LeaseHeldError, NotFoundError
 from checkvalve.approvals.leases import Leases
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import State
+from checkvalve.approvals.revoking import revoke
 from checkvalve.graphs.checkpoint import StrictSerializer
 from checkvalve.graphs.errors import PipelineError, PromptError
 from checkvalve.graphs.events import Event, from_json
@@ -105,7 +106,7 @@ def test_an_interrupt_carries_the_id_and_nothing_else(world: World) -> None:
 
 
 @pytest.mark.claim("C9")
-@pytest.mark.parametrize("end", ["rejected", "expired", "cancelled", "lapsed"])
+@pytest.mark.parametrize("end", ["rejected", "expired", "cancelled", "lapsed", "revoked"])
 def test_a_question_that_ends_without_a_yes_becomes_a_code(tmp_path: Path, end: str) -> None:
     world = World(tmp_path)
     now = [world.queue.clock()]
@@ -118,6 +119,9 @@ def test_a_question_that_ends_without_a_yes_becomes_a_code(tmp_path: Path, end: 
         world.reject(approval, reason="SECRET WORDS of the reviewer")
     elif end == "cancelled":
         assert pipeline.cancel("t", by="operator") == [approval]
+    elif end == "revoked":
+        world.approve(approval)
+        revoke(world.queue, approval, world.reviewer(), "SECRET WORDS of the reviewer")
     else:
         if end == "lapsed":
             world.approve(approval)
