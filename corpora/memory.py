@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from typing import Literal, TypeAlias
 
+from checkvalve.approvals.asked_by import Owners
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.content import HistoryItem, SqlContentStore
 from checkvalve.approvals.decision import Decision
@@ -104,6 +105,7 @@ class MemoryQueue(Queue):
         self.store = None  # type: ignore[assignment]  # nothing here is kept
         self.mandates = _NoMandates()
         self.standing_rules = _NoRules()
+        self.owners = Owners()
         self._person = person
         self._rows: dict[str, Proposal] = {}
         self._accepted: dict[str, _Accepted] = defaultdict(list)
