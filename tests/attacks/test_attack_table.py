@@ -34,6 +34,8 @@ _hand = "conformance/test_votes.py::test_what_was_written_by_hand_decides_nothin
 _bytes = "conformance/test_defences.py::test_a_call_whose_bytes_were_changed_does_not_run"
 _rules = "attacks/test_standing_rules.py::test_a_rule_is_not_widened_beyond_what_may_be_said"
 _batch = "attacks/test_batch_smuggling.py::test_one_odd_call_among_nineteen_is_split_out"
+_set = "conformance/test_asked_by.py::test_nobody_who_asked_says_yes"
+_program = "conformance/test_programs.py::test_a_program_decides_in_no_way"
 _alone = (
     "conformance/test_ladder.py::"
     "test_a_question_that_nobody_can_decide_is_said_to_be_so_and_no_longer_when_somebody_can"
@@ -90,7 +92,8 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "rest": "gateway/test_http_approvals.py::test_a_decision_without_the_digest_of_the_call_is_none",
         "messages": NO_DECISION,
         "teams": f"{_teams}::test_6_20_a_code_of_a_call_that_was_edited_is_dead",
-        "langchain": "attacks/test_ten_findings.py::test_5_arguments_that_were_changed_after_they_were_seen_do_not_run",
+        "langchain": "attacks/test_ten_findings.py::test_5_arguments_that_were_changed_after_they_were_seen_do_not_run "
+        "attacks/test_pins.py::test_a_file_that_was_swapped_after_the_yes_is_not_touched",
     },
     (7, "replay of an approval"): {
         "pages": "gateway/test_web_attacks.py::test_one_of_many_equal_presses_counts",
@@ -130,9 +133,11 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "langchain": _drawn,
     },
     (11, "whoever asked approves"): {
-        "pages": "gateway/test_web_attacks.py::test_who_asked_does_not_approve",
-        "terminal": "attacks/test_one_person_as_two.py::test_who_asked_says_yes_under_another_name",
-        "rest": "gateway/test_http_approvals.py::test_a_clients_token_decides_nothing_and_a_requester_does_not_approve",
+        "pages": "gateway/test_web_attacks.py::test_who_asked_does_not_approve "
+        "gateway/test_web_programs.py::test_the_card_says_why_somebody_does_not_count",
+        "terminal": f"attacks/test_one_person_as_two.py::test_who_asked_says_yes_under_another_name {_set} {_program}",
+        "rest": "gateway/test_http_approvals.py::test_a_clients_token_decides_nothing_and_a_requester_does_not_approve "
+        "gateway/test_http_people.py::test_everybody_behind_a_run_stands_in_its_calls_and_approves_none",
         "messages": NO_DECISION,
         "teams": f"{_teams}::test_11_whoever_asked_does_not_approve_under_any_account",
         "langchain": _resume,
@@ -180,7 +185,8 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "teams": f"{_teams}::test_16_nothing_is_decided_after_the_time_to_decide",
         "langchain": f"{_clock}::test_langchain_runs_nothing_whose_time_is_over {_again} "
         "gateway/test_middleware.py::test_a_pinned_schema_that_changed_is_refused "
-        "attacks/test_ten_findings.py::test_4_a_rule_that_has_changed_since_does_not_run_what_was_rejected",
+        "attacks/test_ten_findings.py::test_4_a_rule_that_has_changed_since_does_not_run_what_was_rejected "
+        "attacks/test_pins.py::test_a_reader_that_says_anything_else_right_before_the_call_stops_it",
     },
     (17, "denial by silence"): {
         "pages": "gateway/test_web_browser.py::test_the_queue_says_that_more_came",
