@@ -65,9 +65,7 @@ def test_what_was_read_is_read_back_and_bound_to_the_digest(desk: Desk) -> None:
         (None, State.INVALIDATED, "pin_not_read"),
     ],
 )
-def test_a_permit_is_used_only_for_what_was_asked_about(
-    desk: Desk, now: Found | None, state: State, code: str
-) -> None:
+def test_a_permit_is_used_only_for_what_was_asked_about(desk: Desk, now: Found | None, state: State, code: str) -> None:
     row = asked(desk)
     note(desk.queue, row, FIRST)
     desk.approve(row)

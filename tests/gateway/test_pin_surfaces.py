@@ -27,7 +27,7 @@ READ = """  account:
     result: [{path: state, writable_by: members, readers: domain, evidence: the bank sets it}]
 """
 PIN = "    pin: [{tool: account, args: {number: {argument: to}}, version: [$.state], seconds: 60}]\n"
-MANIFEST = review_world.MANIFEST.replace("  pay:\n    effect: pay\n", f"{READ}  pay:\n    effect: pay\n{PIN}")
+MANIFEST = review_world.MANIFEST.replace("  pay:\n", f"{READ}  pay:\n").replace("    asks: [pay]\n", f"    asks: [pay]\n{PIN}")
 
 
 @pytest.fixture

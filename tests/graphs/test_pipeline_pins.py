@@ -1,4 +1,4 @@
-"""In the pipeline, too, a yes is to a version: read when asked, compared right before the call, and no actor sees it."""
+"""In the pipeline, too, a yes is to a version: read when asked, compared right before the call; no actor sees it."""
 
 from __future__ import annotations
 
