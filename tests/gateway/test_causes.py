@@ -241,6 +241,12 @@ def test_no_code_decides_by_the_words_of_an_error() -> None:
     assert found == []
 
 
+def test_the_page_about_the_api_lists_them() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    told = {cause: (int(status), words) for status, cause, words in re.findall(r"\| (\d+) \| `(\w+)` \| (.+) \|", page)}
+    assert told == {cause.value: (STATUS[cause], MEANINGS[cause]) for cause in Cause}
+
+
 def test_the_description_of_the_api_lists_them(place: World) -> None:
     told = place.api.client.get("/openapi.json", headers=place.api.ann).json()
     problem = told["components"]["schemas"]["Problem"]["properties"]
