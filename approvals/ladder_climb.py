@@ -80,7 +80,7 @@ def climb(
         item, body = _climbed(proposal_id, rung, scene, {} if early else answers)
         body |= {"step": number + 1, **({"missed": True} if missed else {})}
         audit.append(connection, at=now, kind=f"proposal.{rung.kind}", subject=proposal_id, body=body)
-        found.append(item)
+        found += [] if early else [item]
     return found
 
 

@@ -53,6 +53,4 @@ def _on_call(told: JSON) -> list[str]:
     return found
 
 
-
-
 __all__ = ["CANNOT", "EARLY", "LOST", "ON_CALL", "listed", "pairs_in", "reason", "said"]

@@ -48,7 +48,7 @@ def oncall(server: Server, caller: Calling) -> list[dict[str, Any]]:
     """
     caller.must_decide()
     queue = server.gateway.queue
-    return [one.to_json() for one in duties(queue, sorted(queue.oncall.names()))]
+    return [one.to_json() for one in duties(queue)]
 
 
 __all__ = ["router"]

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
+from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.ladder_words import reason
 from checkvalve.approvals.oncall import OnDuty
 from checkvalve.approvals.queue import Queue
@@ -64,8 +65,8 @@ def _print(one: Duty) -> None:
 def _said(duty: OnDuty) -> str:
     if duty.failed:
         return f"not known: {reason(duty.failed)}"
-    until = duty.to_json().get("until")
-    return ", ".join(duty.people) + (f", until {until}" if until else "")
+    until = "" if duty.until is None else f", until {to_the_second(duty.until)}"
+    return ", ".join(duty.people) + until
 
 
 __all__ = ["oncall_app"]

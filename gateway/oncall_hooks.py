@@ -68,7 +68,7 @@ class FileOnCall(OnCall):
             OnCallError: it cannot be used.
         """
         with self._lock:
-            self._refresh()
+            self._refresh(loud=False)
             problem = self._problem
         if problem is not None:
             raise problem
@@ -90,7 +90,7 @@ class FileOnCall(OnCall):
             return self._loud(name, OnDuty(failed=BAD_FILE))
         return self._loud(name, OnCall({name: hook}).who(name, at) if hook else OnDuty(failed=NO_HOOK))
 
-    def _refresh(self) -> None:
+    def _refresh(self, *, loud: bool = True) -> None:
         if self._file is None:
             return
         try:
@@ -105,7 +105,8 @@ class FileOnCall(OnCall):
             self._read = hooks_of(load_oncall(self._file, self._clock()))
         except OnCallError as error:
             self._problem = error
-            get_logger().error("the file of on-call schedules cannot be used", problem=str(error))
+            if loud:
+                get_logger().error("the file of on-call schedules cannot be used", problem=str(error))
 
     def _loud(self, name: str, duty: OnDuty) -> OnDuty:
         if duty.failed != self._said.get(name, ""):

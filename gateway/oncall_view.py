@@ -15,6 +15,7 @@ from checkvalve.approvals.people import same_person
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.roles import Account, Role, accounts
 from checkvalve.filters.strictjson import JSON
+from checkvalve.gateway.step_channels import asked_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,10 @@ class Duty:
         return {"name": self.name, **self.duty.to_json(), "cannot_approve": {**self.cannot}}
 
 
-def duties(queue: Queue, names: Iterable[str]) -> list[Duty]:
-    """Ask each of these hooks, and look at the accounts of whom it names."""
+def duties(queue: Queue, names: Iterable[str] | None = None) -> list[Duty]:
+    """Ask these hooks, and look at the accounts of whom they name; without names, every one there is or should be."""
     now = queue.clock()
+    names = sorted(queue.oncall.names() | asked_for(queue.rules)) if names is None else names
     found = [(name, queue.oncall.who(name, now)) for name in names]  # before the database is read: it may take a while
     with queue.store.read() as connection:
         known = accounts(connection, everyone=True)

@@ -31,6 +31,10 @@ from checkvalve.gateway.token_command import add_tokens
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _BACKLOG = 128  # connections that wait to be accepted
 _REFUSED = 1  # the exit code of a clear no
+_UNSIGNED = (
+    "This process signs nothing: what is decided here is signed by a gateway over the same database, or by "
+    "`checkvalve audit seal`. Until then nobody could prove that it was not changed."
+)
 _GRACE = 5  # seconds for open streams when the server stops
 
 
@@ -52,7 +56,8 @@ def _add_serve(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
             bool, typer.Option("--exposed", help="Listen beyond this machine; put TLS in front of it.")
         ] = False,
         review_only: Annotated[
-            bool, typer.Option("--review-only", help="Serve the review pages and no API: needs only the database.")
+            bool,
+            typer.Option("--review-only", help="Serve the review pages alone: needs only the database, signs nothing."),
         ] = False,
     ) -> None:
         """Serve the review pages and the pipeline of the settings, and go on with runs whose approvals were decided."""
@@ -125,6 +130,7 @@ def serve_pages(found: LoadedSettings) -> None:
     refuse_reviewer_token()
     with _listening(found.settings) as listener:
         queue = open_queue(found.settings)
+        typer.echo(_UNSIGNED, err=True)
         say_rules(queue, found.settings.channels)
         ladder = LadderKeeper(queue, seeding=_seeding(queue, found.settings))
         ladder.start()

@@ -24,9 +24,14 @@ def lost_channels(rules: ReviewRules, file: Path | None) -> list[str]:
 
 def lost_hooks(rules: ReviewRules, known: OnCall) -> list[str]:
     """Return the names after ``oncall:`` that some rule asks for, and that nothing answers for."""
-    steps = (step for _, plan, _ in rules.every() for step in plan.escalate)
-    named = {word.removeprefix(ONCALL) for step in steps for word in step.to if word.startswith(ONCALL)}
+    named = asked_for(rules)
     return sorted(named - known.names()) if named else []
 
 
-__all__ = ["lost_channels", "lost_hooks"]
+def asked_for(rules: ReviewRules) -> frozenset[str]:
+    """Return the names after ``oncall:`` that some rule asks for."""
+    steps = (step for _, plan, _ in rules.every() for step in plan.escalate)
+    return frozenset(word.removeprefix(ONCALL) for step in steps for word in step.to if word.startswith(ONCALL))
+
+
+__all__ = ["asked_for", "lost_channels", "lost_hooks"]

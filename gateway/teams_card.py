@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from checkvalve.approvals.inert import inert
 from checkvalve.approvals.notices import Notice
+from checkvalve.approvals.origin_words import place_of
 from checkvalve.approvals.records import Proposal
 from checkvalve.gateway.channel_file import Teams
 from checkvalve.gateway.channel_messages import WAITING, command_of, link_of, pairs_of, title_of
@@ -38,7 +39,7 @@ def teams_body(notice: Notice, channel: Teams, origin: str, token: bytes = b"") 
     for kept in range(len(lines), -1, -1):
         more = [("more", f"{len(lines) - kept} further lines are not told here")] if kept < len(lines) else []
         typed = _answers(notice, channel, token, whole=told and kept == len(lines))
-        body = _message(notice, origin, [*lines[:kept], *more], typed)
+        body = _message(notice, origin, [*lines[:kept], *more], typed, values=row is not None)
         if len(body) <= MAX_BYTES:
             return body
     return _message(notice, origin, [("more", "this was too long for a message")], [], short=True)
@@ -70,7 +71,7 @@ def _lines(row: Proposal) -> list[tuple[str, str]]:
 def _origins(report: Mapping[str, Any]) -> str:
     origins = report.get("origins")
     found = [item for item in origins if isinstance(item, dict)] if isinstance(origins, list) else []
-    said = [f"{inert(str(item.get('trust')))}: {inert(str(item.get('source')))}" for item in found]
+    said = [f"{inert(str(item.get('trust')))}: {inert(place_of(str(item.get('source'))).in_words())}" for item in found]
     return "; ".join(said) or "nowhere: nobody is known to have said it"
 
 
@@ -84,9 +85,11 @@ def _answers(notice: Notice, channel: Teams, token: bytes, *, whole: bool) -> li
     return [(f"to {verb}", code_for(token, channel.name, row, verb)) for verb in (*verbs, ESCALATE)]
 
 
-def _message(notice: Notice, origin: str, lines: Pairs, typed: Pairs, *, short: bool = False) -> bytes:
+def _message(
+    notice: Notice, origin: str, lines: Pairs, typed: Pairs, *, short: bool = False, values: bool = False
+) -> bytes:
     row = notice.proposal
-    pairs = pairs_of(notice)
+    pairs = pairs_of(notice, values=values)
     body = [_block([_run(_clipped(title_of(notice)), weight="Bolder", size="Medium")])]
     body += [_line(name, value) for name, value in (pairs[-2:] if short else pairs)]
     body += [_line(name, value) for name, value in lines]

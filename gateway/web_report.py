@@ -65,7 +65,7 @@ def weekly(visit: Looking, days: Annotated[int, Query(ge=1, le=MAX_DAYS)] = WEEK
 def oncall(visit: Looking) -> Response:
     """Show who is on call now."""
     queue = visit.desk.queue
-    rows = [_view(one) for one in duties(queue, sorted(queue.oncall.names()))]
+    rows = [_view(one) for one in duties(queue)]
     return visit.page("oncall.html", rows=rows)
 
 

@@ -90,6 +90,33 @@ def test_messages_say_who_should_look_and_until_when(desk: Desk) -> None:
 
 
 @pytest.mark.claim("C8")
+def test_messages_say_who_is_on_call_who_cannot_approve_and_why_a_step_came_early(tmp_path: Path) -> None:
+    rules = "everywhere: {decide_within: 10h, escalate: [{after: 0.5, to: ['oncall:night']}, {after: 0.9, to: [dora]}]}"
+    with Store.open(f"sqlite:///{tmp_path}/oncall.db") as store:
+        desk = busy(store, HandClock(), rules=rules)
+        desk.queue.oncall.add("night", lambda name, at: ["<!channel> @eve"])
+        row = desk.propose()
+        desk.clock.advance(hours=5)
+        Ladder(desk.queue).tick()
+        first, second = notices(desk, row)[-2:]
+        name = "\u27e8U+003C\u27e9\u27e8U+0021\u27e9channel\u27e8U+003E\u27e9 \u27e8U+0040\u27e9eve"
+        text = mail_of(first, MAIL, ORIGIN).get_content()
+        assert f"on call: night: {name}" in text
+        assert f"CANNOT APPROVE: {name}: has no account here" in text
+        assert "told before its time, since" in slack_body(second, CHAT, ORIGIN).decode()
+        data = json.loads(webhook_body(second, HOOK, ORIGIN))["data"]
+        assert [item["what"] for item in data["escalation"]] == ["told before its time, since"]
+        for notice in (first, second):
+            for said in (
+                webhook_body(notice, HOOK, ORIGIN).decode(),
+                slack_body(notice, CHAT, ORIGIN).decode(),
+                mail_of(notice, MAIL, ORIGIN).get_content(),
+            ):
+                assert "<!" not in said
+                assert "@eve" not in said
+
+
+@pytest.mark.claim("C8")
 def test_a_name_that_is_markup_is_inert_in_every_message(desk: Desk) -> None:
     add(desk, "<!channel> @here *ben*", Role.APPROVER)
     row = desk.propose()

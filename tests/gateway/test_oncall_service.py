@@ -15,6 +15,7 @@ import pytest
 from checkvalve.approvals.clock import micros
 from checkvalve.approvals.oncall import Bounded, OnCall, OnDuty
 from checkvalve.gateway import oncall_hooks
+from checkvalve.gateway.channel_secrets import signing_secrets
 from checkvalve.gateway.errors import OnCallError
 from checkvalve.gateway.oncall_file import Service
 from checkvalve.gateway.oncall_hooks import FAILED_FOR, MAX_ANSWER, Asked, FileOnCall
@@ -80,7 +81,7 @@ def test_a_service_is_asked_with_a_signature_and_its_answer_is_kept_for_a_while(
 
 def oncall_secrets(ask: Asked) -> list[bytes]:
     assert ask.service.secret_file is not None
-    return oncall_hooks.signing_secrets(ask.service.secret_file)
+    return signing_secrets(ask.service.secret_file)
 
 
 def test_a_bearer_token_comes_from_its_file_and_until_ends_an_answer_early(hook: Hook, tmp_path: Path) -> None:
@@ -116,7 +117,7 @@ def test_a_failure_is_a_word_and_the_service_is_left_alone_for_a_moment(hook: Ho
     says(hook, {"people": []})
     assert ask("ops", AT) == OnDuty(failed="nobody")
     hook.answers = [(503, {}), (302, {"Location": "https://elsewhere.example/"}), (200, {})]
-    words = []
+    words: list[str] = []
     for _ in range(3):
         clock.now += FAILED_FOR
         says(hook, b"x" * (MAX_ANSWER + 1) if len(words) == 2 else {"people": ["ann"]})

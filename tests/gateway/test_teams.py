@@ -71,7 +71,7 @@ class TestTheCard:
         assert "tool: send" in said
         assert f"digest: {row.digest.removeprefix('sha256:')[:16]}" in said
         assert "to: ann\u27e8U+0040\u27e9corp\u27e8U+002E\u27e9example" in said
-        assert any(line.startswith("from: untrusted: tool\u27e8U+003A\u27e9read_mail/c1") for line in said)
+        assert any(line.startswith("from: untrusted: what read_mail returned") for line in said)
         assert card["actions"] == [
             {"type": "Action.OpenUrl", "title": "Look at it", "url": f"{ORIGIN}/review/items/{row.id}"}
         ]
