@@ -13,9 +13,9 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from checkvalve.approvals.reveals import reveal
-from checkvalve.gateway import web_item
 from checkvalve.gateway.web_desk import Sent
-from checkvalve.gateway.web_item import Id
+from checkvalve.gateway.web_item import Id, show_card
+from checkvalve.gateway.web_item_parts import show_bytes
 
 router: Final = APIRouter()
 
@@ -27,8 +27,8 @@ def look(sent: Sent, name: Id) -> Response:
     if sent.get("what") == "bytes":
         start = sent.get("start")
         first = int(start) if start.isascii() and start.isdigit() and len(start) < 13 else 0  # noqa: PLR2004  # digits
-        return web_item.show_bytes(sent.visit, row, first)
-    return web_item.show_card(sent.visit, row)
+        return show_bytes(sent.visit, row, first)
+    return show_card(sent.visit, row)
 
 
 __all__ = ["router"]
