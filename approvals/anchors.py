@@ -39,7 +39,8 @@ SYSLOG_MARK: Final = "checkvalve-checkpoint"
 _SECONDS: Final = 10
 _MAX_ANSWER: Final = 65_536
 _MAX_FILE: Final = 1 << 30
-_CONFLICT, _UNPROCESSABLE = 409, 422
+_CONFLICT, _UNPROCESSABLE, _FORBIDDEN = 409, 422, 403
+_STRANGE: Final = (_FORBIDDEN, 404)
 _HELP: Final = (
     "write file:/path, syslog:, syslog:host:port, witness:https://host/path KEY, s3:BUCKET/PREFIX 365d, or "
     "tsa:https://host/path /stamps.jsonl /root.pem"
@@ -156,6 +157,12 @@ class WitnessAnchor:
             raise LogTamperedError(
                 f"the witness {self.key.name} has seen another history of this log",
                 remedy="nothing more is signed; verify the audit log: checkvalve audit verify",
+            )
+        if status in _STRANGE:
+            what = "the keys that sign this log now" if status == _FORBIDDEN else "this log"
+            raise LogError(
+                f"the witness {self.key.name} does not know {what}; it cosigns nothing until it does",
+                remedy="give who runs it the public keys (checkvalve audit key public), as one more --log",
             )
         if status != 200:  # noqa: PLR2004  # HTTP's
             raise LogError(f"the witness {self.key.name} refused the checkpoint (HTTP {status})")

@@ -178,9 +178,11 @@ class Sealer:
             signed = before.checkpoint.size if before else 0
             size = tiles.extend(signed, self._leaves(connection, base, signed))
             root = tiles.root(size)
-            self._compare(tiles, size)
+            kept = self._compare(tiles, size)
             require_told(self._key, changes)
         if before is not None and before.checkpoint.size == size:
+            if kept < size:  # another machine has signed it: from now on an older database is seen here, too
+                write_signed(self._signed, before.note)
             return Sealed(before.note, before.checkpoint, 0)
         checkpoint = Checkpoint(self._key.origin, size, root)
         now = self._clock()
@@ -226,11 +228,11 @@ class Sealer:
         if last != connection.execute(sa.select(audit_head.c.seq)).scalar():
             raise LogTamperedError(f"the log ends at event {last}, and its head is elsewhere", remedy=_REMEDY)
 
-    def _compare(self, tiles: Tiles, size: int) -> None:
-        """Do the second half of step 3."""
+    def _compare(self, tiles: Tiles, size: int) -> int:
+        """Do the second half of step 3, and return the size in the file; -1 where there is none."""
         text = read_signed(self._signed)
         if text is None:
-            return
+            return -1
         last = opened(text, self._key.trust, self._key.origin).checkpoint
         if last.size > size:
             raise LogTamperedError(
@@ -239,6 +241,7 @@ class Sealer:
             )
         if tiles.root(last.size) != last.root:
             raise LogTamperedError(f"the first {last.size} events are not those that were signed", remedy=_REMEDY)
+        return last.size
 
     def _publish(self, done: Sealed) -> Sealed:
         """Tell the anchors of a new checkpoint, and those again that missed the last one."""

@@ -100,7 +100,10 @@ class Witness:
         if sets is None:  # 2.
             return Answer(404, "this log is not known here\n")
         if not any(all(is_signed_by(asked.note, point, key) for key in keys) for keys in sets):
-            return Answer(403, "the checkpoint is not signed with the keys of this log\n")
+            return Answer(
+                403,
+                "the checkpoint is not signed with keys of this log that are known here (new ones: --log)\n",
+            )
         if asked.old > point.size:  # 3.
             return Answer(400, "the old size is larger than the checkpoint\n")
         with self._lock, closing(self._open()) as connection:

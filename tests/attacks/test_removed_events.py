@@ -14,6 +14,7 @@ from checkvalve.approvals.errors import LogTamperedError, StoreCorruptError
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.gaps import untold_gap
 from checkvalve.approvals.judge import PRUNED
+from checkvalve.approvals.lastsigned import parse_size, read_signed
 from checkvalve.approvals.logwatch import LogWatch
 from checkvalve.approvals.merkle import leaf_hash
 from checkvalve.approvals.records import State
@@ -177,3 +178,19 @@ def test_the_watch_goes_round_and_an_empty_log_is_nothing_to_it(desk: Desk, tmp_
         write(store, 100)
     seal(desk, tmp_path)
     steps(watch, 4)
+
+
+def test_who_finds_that_another_machine_has_signed_remembers_it(desk: Desk, tmp_path: Path) -> None:
+    """So an older database that is put back is seen on either of them, without an anchor."""
+    store = desk.queue.store
+    mine, others = (Sealer(store, QUICK_KEY, tmp_path / name, clock=desk.clock) for name in ("mine", "others"))
+    first = mine.seal().checkpoint.size
+    write(store, 5)
+    assert others.seal().added == 5
+    assert mine.seal().added == 0
+    kept = read_signed(tmp_path / "mine")
+    assert kept is not None
+    assert parse_size(kept) == first + 5
+    (tmp_path / "mine").unlink()
+    mine.seal()
+    assert read_signed(tmp_path / "mine") == kept
