@@ -66,7 +66,7 @@ def _record(data: JSON) -> RunRecord | None:
             return None
 
 
-def _behind(told: JSON) -> tuple[Behind, ...]:
+def _behind(told: object) -> tuple[Behind, ...]:
     """Return the people of a stored record; an older version kept none."""
     listed = told if isinstance(told, list) else []
     return tuple(Behind(str(one.get("why")), str(one.get("name"))) for one in listed if isinstance(one, dict))

@@ -110,7 +110,7 @@ def test_an_account_of_a_program_looks_over_http_and_decides_nothing(api: Api) -
 def test_a_token_says_who_holds_and_who_owns_it(tmp_path: Path) -> None:
     known = ApiTokens(tmp_path / "tokens.json", FAST)
     for rest in ({}, {"program": True}, {"program": True, "owner": "Cem"}):
-        known.add("ann", **rest)  # type: ignore[arg-type]
+        known.add("ann", **rest)
     found = known.clients()
     assert [(one.program, one.owner) for one in found] == [(False, "ann"), (True, ""), (True, "cem")]
     known.give_to(found[0].selector, "Ben", program=True)
