@@ -68,7 +68,7 @@ _TRIGGERS: Final = {  # shorter than the regions, so that the one pass over ever
     "spaced": r"(?:\b\w[ .\-_*|·]{1,3}){6}",
     "vertical": r"(?:\n[ \t]{0,4}[^\s]{1,2}[ \t]{0,4}\r?){6}",
 }
-_GIVEN: Final = Pattern(r"[=:+] ?[\"']([^\"'\n]{2,200})[\"']")
+_GIVEN: Final = re.compile(r"[=:+] ?[\"']([^\"'\n]{2,200}+)[\"']")
 _NAMES: Final = tuple(_TRIGGERS)
 _SET: Final = PatternSet(_TRIGGERS.values(), swift=True)
 _UNDO: Final = {name: undo for name, _, undo in REGIONS}
@@ -88,7 +88,7 @@ def readings(view: View, plain: View, seen: Looked) -> Iterator[View | None]:
     if "vertical" in found:
         yield from _joined(view, "vertical", r"\s")
     if "leet" in found:
-        yield from (_shifted(plain, table, "leet") for table in _LEET)
+        yield from (_shifted(plain, table, "leet") if seen.may_be_enough(table) else None for table in _LEET)
     for mended in mendings(plain):
         yield with_single_blanks(mended) if mended.note == RUN_TOGETHER else mended
     if "assembled" in found:

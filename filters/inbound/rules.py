@@ -134,6 +134,12 @@ class Looked:
     line: bytes
     candidates: Mapping[str, Sequence[int]]
     turned: bool
+    tools: bool
+
+    def may_be_enough(self, letters: bytes) -> bool:
+        """Say whether a pattern that is enough alone may match with ASCII signs exchanged; none that divides lines."""
+        line = self.line.translate(letters)
+        return any(rule_set(name, ENOUGH).candidates(line) for name in (("latin", "tool") if self.tools else ("latin",)))
 
     def may_match(self) -> bool:
         """Say whether an English or tool pattern may match, with marks of emphasis or without."""
@@ -147,7 +153,7 @@ def looked(text: str, scripts: Sequence[str], *, tools: bool) -> Looked:
     found = {name: rule_set(name).candidates(line) for name in names}
     # a line end before another sign turns into another break, and of tool patterns no turned ones are made
     turned = tools or "\r" in text or bool(_turned_set().candidates(without_marks(line)))
-    return Looked(text, line, found, turned)
+    return Looked(text, line, found, turned, tools)
 
 
 def prepare() -> None:

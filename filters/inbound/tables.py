@@ -6,7 +6,6 @@ Guarantees: linear; nothing is taken out of what is shown but the sign that make
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -23,16 +22,10 @@ _FORMULA: Final = Pattern(
 )
 """A cell that a spreadsheet would compute: after ``=``, ``@``, ``+`` or ``-`` a function that reaches out, or a program."""
 _FORMULAS: Final = PatternSet((_FORMULA.pattern,), ignore_case=True, swift=True)
-_SIGNS: Final = (*(rf"[ \t\n]{mark}" for mark in ("#", "//", "--", ";;", "%%")), r"^(?:#|//|--|;;|%%)", r"/\*")
-_COMMENT: Final = re.compile(  # each begins with a sign, so that all else is passed over fast; it looks behind itself then
-    r"(?:#(?<![^ \t\n]#)|//(?<![^ \t\n]//)|--(?<![^ \t\n]--)|;;(?<![^ \t\n];;)|%%(?<![^ \t\n]%%))[ \t]?([^\n]{12,}+)"
-    r"|/\*([^*]{12,}+)\*/"
-)
-_COMMENTS: Final = PatternSet(
-    (r"(?m)(?:^|[ \t])(?:#|//|--|;;|%%)[ \t]?[^\n]{12}|/\*[^*]{12,}\*/",), swift=True, instead={0: _SIGNS}
-)
-_MARKS: Final = ("#", "//", "--", ";;", "%%", "/*")
-"""Each comment begins with one of these."""
+_MARKS: Final = ("#", "//", "--", ";;", "%%")
+"""What a comment begins with that goes on to the end of its line."""
+_BLANKS: Final = (" ", "\t")
+_SHORTEST: Final = 12  # characters of a comment that says something
 
 
 def asides(view: View, notes: Notes) -> Iterator[View]:
@@ -42,9 +35,7 @@ def asides(view: View, notes: Notes) -> Iterator[View]:
             notes.find("formula", view, *found.span(), Severity.MEDIUM)
             start, end = next(span for group in (1, 2, 3) if (span := found.span(group))[0] >= 0)
             notes.replace(view, start, end, f"'{view.text[start:end]}", "formula")
-    if not any(mark in view.text for mark in _MARKS) or not _COMMENTS.may_match(view.text):
-        return
-    comments = [found.span(found.lastindex or 1) for found in _COMMENT.finditer(view.text)]
+    comments = list(_comments(view.text))
     if comments:
         yield _running_on(view, comments)
 
@@ -52,6 +43,32 @@ def asides(view: View, notes: Notes) -> Iterator[View]:
 def is_formula(cell: str) -> bool:
     """Say whether a cell begins with a formula that reaches out, or starts a program."""
     return any(found.start() == 0 for found in _FORMULA.finditer(cell))
+
+
+def _comments(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what comments say: behind a mark at the start of a line or behind a blank, or between ``/*`` and ``*/``."""
+    marks = [(at, len(mark)) for mark in _MARKS for at in _all(mark, text) if not at or text[at - 1] in " \t\n"]
+    marks += [(at, 0) for at in _all("/*", text)]
+    reach = 0
+    for at, size in sorted(marks):
+        if at < reach:
+            continue
+        start = at + (size or 2)
+        end = text.find("\n" if size else "*", start)
+        if end < 0:
+            end = len(text)
+        if size and text[start : start + 1] in _BLANKS and end - start > _SHORTEST:
+            start += 1
+        if end - start >= _SHORTEST and (size or text.startswith("*/", end)):
+            yield start, end
+            reach = end if size else end + 2
+
+
+def _all(sign: str, text: str) -> Iterator[int]:
+    at = text.find(sign)
+    while at >= 0:
+        yield at
+        at = text.find(sign, at + len(sign))
 
 
 def _may_compute(text: str) -> bool:
