@@ -17,6 +17,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from checkvalve.approvals.asked_by import reasons
 from checkvalve.approvals.audit import Event
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.counting import Standing
@@ -30,13 +31,16 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.redaction import Veil
 from checkvalve.approvals.render import block, neutralise, size_of, warnings
 from checkvalve.approvals.seen import Seen
+from checkvalve.approvals.titled import in_words
 from checkvalve.filters.strictjson import JSON
 
 SHORT_ID: Final = 8
 _INDENT: Final = (0, 0, 0, 4)  # of what belongs to the line above
 _TRUST_STYLE: Final = {"untrusted": "bold red", "verified": "yellow", "authoritative": "green"}
 _LOUD: Final = "bold white on red"
-_HEAD: Final = frozenset({"tool", "why", "verdict", "rule", "reason", "standing", "remedy", "requester", "warning"})
+_HEAD: Final = frozenset(
+    {"tool", "why", "verdict", "rule", "reason", "standing", "remedy", "requester", "also asked by", "warning"}
+)
 """What is read first; the rest stands below the arguments."""
 _STYLES: Final = {"why": "bold", "digest": "bold", "missing": "bold", "warning": _LOUD}
 
@@ -82,6 +86,7 @@ def card(  # each is a part of the card
         parts.append(Text("SELF-APPROVED: the person who asked for this call also approved it", style=_LOUD))
     head, rest = _facts(proposal, grant, standing)
     parts += [
+        Text(in_words(proposal), style="bold", overflow="fold"),
         head,
         Text("Arguments", style="bold"),
         *_arguments(proposal, full=full),
@@ -118,6 +123,7 @@ def _facts(proposal: Seen, grant: Grant | None, standing: Standing | None) -> tu
         ("standing", _answered(proposal)),
         ("remedy", proposal.remedy),
         ("requester", proposal.requester or "not known"),
+        *(("also asked by", f"{name}: {why}") for name, why in reasons(proposal.behind)),
         *(quorum_rows(standing, pending=proposal.state is State.PENDING) if standing else ()),
         ("thread", proposal.thread),
         ("state", f"{proposal.state.value} since {to_the_second(proposal.updated_at)}"),

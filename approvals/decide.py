@@ -99,6 +99,8 @@ def decide(request: ActionRequest, context: DecisionContext) -> Decision:
         uses=uses_of([use for item in leaves for use in item.uses]) if isinstance(verdict, Allow) else (),
         mandate=offer(leaves, spec, context.reads, context.index) if isinstance(verdict, Review) else None,
         tool_digest=tool_digest(declared) if isinstance(verdict, Review) else "",
+        title=spec.title,
+        pins=tuple(pin.of for pin in spec.pin),
     )
     return _standing(decision, request, leaves, context) if isinstance(verdict, Review) else decision
 

@@ -94,7 +94,9 @@ class Decision:
     ``allow`` relies on; ``mandate`` is one that would have made the question unnecessary, where the user's words named
     the source; ``tool_digest`` is of what the manifest said of a tool that was asked about; ``standing`` names the
     standing rule that answered, and what was asked, or the one that no longer does, and why. ``redact`` names the
-    arguments that are declared as secret, where a call was refused before any argument was looked at.
+    arguments that are declared as secret, where a call was refused before any argument was looked at. ``title`` is the
+    manifest's sentence for such a call; people are shown it, and nothing decides by it. ``pins`` names what has to be
+    the same when the call runs as when a person was asked (:mod:`pins`).
     """
 
     verdict: Verdict
@@ -112,6 +114,8 @@ class Decision:
     tool_digest: str = ""
     standing: Mapping[str, str] = field(default_factory=dict)
     redact: tuple[str, ...] = ()
+    title: str = ""
+    pins: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """Return the published form: verdict, rule, reason, remedy, arguments, and the evidence behind them."""
@@ -133,4 +137,6 @@ class Decision:
             **({"tool_digest": self.tool_digest} if self.tool_digest else {}),
             **({"standing": dict(self.standing)} if self.standing else {}),
             **({"redact": [*self.redact]} if self.redact else {}),
+            **({"title": self.title} if self.title else {}),
+            **({"pins": [*self.pins]} if self.pins else {}),
         }

@@ -22,6 +22,7 @@ from checkvalve.approvals.kit_effects import effect_of, goes_outside, is_side_ta
 from checkvalve.approvals.kit_results import handles, is_personal, types_taken
 from checkvalve.approvals.kit_roles import MAX_TYPE
 from checkvalve.approvals.kit_schemas import ToolSchema
+from checkvalve.approvals.kit_titles import drafted_title
 from checkvalve.approvals.kit_variants import drafted_variants
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -55,6 +56,8 @@ def _tool(tool: ToolSchema, server: str, taken: Collection[str]) -> Iterator[str
         yield f"    name: {_quoted(tool.name)}"
         yield f"    server: {_quoted(server)}"
     yield _marked(f"    effect: {effect}", sure, why)
+    if title := _title(tool, effect):
+        yield _marked(f"    title: {_quoted(title)}", "medium", "from the name; people read it above a question")
     if effect is Effect.READ and goes_outside(tool):
         yield _marked("    leaves_domain: true", "medium", "its arguments seem to go outside")
     if effect is not Effect.READ:
@@ -73,6 +76,17 @@ def _tool(tool: ToolSchema, server: str, taken: Collection[str]) -> Iterator[str
             known = _Place(tool, effect, server, optional=is_side_target(argument, tool, effect))
             yield from _argument(argument, schema if isinstance(schema, Mapping) else {}, known, 6)
     yield from _results(tool, effect, server, taken)
+
+
+def _title(tool: ToolSchema, effect: Effect) -> str:
+    """Return a headline for what people may be asked about; a plain read is hardly ever."""
+    if effect is Effect.READ and not goes_outside(tool):
+        return ""
+    shapes = {name: schema if isinstance(schema, Mapping) else {} for name, schema in tool.arguments.items()}
+    plain = {name: schema for name, schema in shapes.items() if not members_of(schema)}
+    return drafted_title(
+        tool.name, effect, {name: role_of(name, schema, effect, tool.name)[0] for name, schema in plain.items()}
+    )
 
 
 def _results(tool: ToolSchema, effect: Effect, server: str, taken: Collection[str]) -> Iterator[str]:

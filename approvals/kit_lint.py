@@ -19,9 +19,11 @@ from checkvalve.approvals.kit_commands import check_commands
 from checkvalve.approvals.kit_evidence import check_results
 from checkvalve.approvals.kit_findings import Finding, without_accepted
 from checkvalve.approvals.kit_names import Report, check_names, owners_of, reporter, schema_of, unknown_arguments
+from checkvalve.approvals.kit_pins import check_pins
 from checkvalve.approvals.kit_preview import check_preview
 from checkvalve.approvals.kit_roles import guess_role
 from checkvalve.approvals.kit_schemas import ToolSchema
+from checkvalve.approvals.kit_titles import check_title
 from checkvalve.approvals.kit_variants import check_variants
 from checkvalve.approvals.kit_words import RANK, guess_effect, leaves_domain
 from checkvalve.approvals.manifest import parse_manifest
@@ -67,7 +69,9 @@ def lint_manifest(text: str, name: str, schemas: Sequence[ToolSchema] = ()) -> l
         findings += _missing(spec, report)
         findings += check_commands(spec, report)
         findings += check_preview(spec, shipped, report)
+        findings += check_pins(spec, shipped, manifest, report)
         findings += check_variants(spec, report)
+        findings += check_title(spec, report)
     return without_accepted(_together(findings), text)
 
 

@@ -16,7 +16,9 @@ from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.origin_words import place_of
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.render import neutralise
+from checkvalve.approvals.seen import Seen
 from checkvalve.approvals.so_far import SoFar
+from checkvalve.approvals.titled import in_words
 
 SHORT_DIGEST: Final = 8
 """Characters of a digest in a list: more than an approval has to give."""
@@ -65,6 +67,15 @@ def queue_table(proposals: Sequence[Proposal], now: int, *, verdicts: bool = Fal
         }
         table.add_row(*(cells[str(column.header)] for column in table.columns))
     return table
+
+
+def titles_table(proposals: Sequence[Seen]) -> Table | None:
+    """Return what the open questions would do, one sentence each; None where nothing is open."""
+    rows = [proposal for proposal in proposals if proposal.state is State.PENDING]
+    table = plain_table("call", "what it would do")
+    for proposal in rows:
+        table.add_row(Text(proposal.id[:SHORT_ID]), Text(in_words(proposal), overflow="fold"))
+    return table if rows else None
 
 
 def asked_about(proposals: Sequence[Proposal]) -> Table | None:
@@ -118,4 +129,4 @@ def _summary(event: Event) -> str:
     return " ".join(told.values())
 
 
-__all__ = ["ago", "asked_about", "events_table", "queue_table"]
+__all__ = ["ago", "asked_about", "events_table", "queue_table", "titles_table"]

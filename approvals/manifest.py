@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.errors import ManifestError
+from checkvalve.approvals.pin_declared import pin_problem
 from checkvalve.approvals.preview_declared import preview_problem
 from checkvalve.approvals.schemadigest import schema_digest
 from checkvalve.approvals.strictyaml import MAX_YAML_BYTES, Document, dotted, nearest, read_yaml
@@ -82,7 +83,8 @@ def parse_manifest(text: str | bytes, name: str) -> Manifest:
 
 def _beside(spec: ToolSpec, manifest: Manifest) -> Problem | None:
     """Return the first thing that is wrong with the calls that are made beside those of a tool, if anything is."""
-    return undo_problem(spec, manifest) or look_problem(spec, manifest) or preview_problem(spec, manifest)
+    checks = (undo_problem, look_problem, preview_problem, pin_problem)
+    return next((wrong for check in checks if (wrong := check(spec, manifest)) is not None), None)
 
 
 def manifest_digest(manifest: Manifest) -> str:
@@ -90,6 +92,8 @@ def manifest_digest(manifest: Manifest) -> str:
     if manifest._digest:  # noqa: SLF001 - kept where it belongs, computed where canonical form is known
         return manifest._digest  # noqa: SLF001
     content = manifest.model_dump(mode="json")
+    for tool in content["tools"].values():
+        _without_news(tool)
     for key, spec in manifest.tools.items():
         if spec.input_schema is not None:
             content["tools"][key]["input_schema"] = schema_digest(spec.input_schema)
@@ -97,9 +101,19 @@ def manifest_digest(manifest: Manifest) -> str:
     return manifest._digest  # noqa: SLF001
 
 
+def _without_news(tool: dict[str, Any]) -> dict[str, Any]:
+    """Leave out titles and pins that nobody gave, so that a manifest from before there were any keeps its digest."""
+    if not tool["pin"]:
+        del tool["pin"]
+    for form in (tool, *tool["variants"]):
+        if not form["title"]:
+            del form["title"]
+    return tool
+
+
 def tool_digest(spec: ToolSpec) -> str:
     """Return ``sha256:<hex>`` over everything the manifest says of one tool: what a standing rule was made for."""
-    content = spec.model_dump(mode="json")
+    content = _without_news(spec.model_dump(mode="json"))
     if spec.input_schema is not None:
         content["input_schema"] = schema_digest(spec.input_schema)
     return digest(content)

@@ -174,8 +174,8 @@ def store(connection: sa.Connection, proposal_id: str, plan: Plan, *, created_at
 def read(connection: sa.Connection, proposal_id: str) -> Plan:
     """Return the plan of a question: what was stored with it.
 
-    Where nothing was, that is one approver and one no, and a reason for a critical call. Who relies on it has compared
-    it with the log before (``tablecheck.require_recorded``).
+    Where nothing was, that is one approver and one no, and for a critical call a fresh proof and a reason. Who relies
+    on it has compared it with the log before (``tablecheck.require_recorded``).
 
     Raises:
         StoreCorruptError: this program never wrote it.
@@ -198,7 +198,11 @@ def _earlier(connection: sa.Connection, proposal_ids: Sequence[str]) -> dict[str
     query = sa.select(row.id, row.rule, row.decision).where(row.id.in_(proposal_ids))
     tiers = {name: tier_of(_effect(decision), rule) for name, rule, decision in connection.execute(query).all()}
     found = {name: tiers.get(name, Tier.CRITICAL) for name in proposal_ids}
-    return {name: Plan(tier, note_required=tier is Tier.CRITICAL) for name, tier in found.items()}
+    return {name: _plain(tier) for name, tier in found.items()}
+
+
+def _plain(tier: Tier) -> Plan:
+    return Plan(tier, step_up=tier is Tier.CRITICAL, note_required=tier is Tier.CRITICAL)
 
 
 def _effect(decision: str) -> str:

@@ -1,12 +1,17 @@
-"""The preview of a call for a terminal: what its tool said, as text that no terminal takes for anything else."""
+"""The preview of a call for a terminal: what its tool said, as text that no terminal takes for anything else.
+
+Guarantees: every line that is printed of it begins with a bar, also where a long one is folded and where there are no
+colours, so nothing that a tool says can stand where a line of the card stands.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.text import Text
 
 from checkvalve.approvals.previews import Preview
@@ -14,6 +19,24 @@ from checkvalve.approvals.render import block, neutralise, warnings
 
 _INDENT: Final = (0, 0, 0, 4)
 _UNTRUSTED: Final = "red"
+BAR: Final = "    \u2502 "
+"""What each line of untrusted text begins with."""
+
+
+class Barred:
+    """Untrusted text behind a bar."""
+
+    def __init__(self, text: Text) -> None:
+        """Show ``text``, which is neutralised."""
+        self._text = text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield it line by line, each behind a bar of ours."""
+        inner = options.update(width=max(1, options.max_width - len(BAR)))
+        for line in console.render_lines(self._text, inner, pad=False):
+            yield Segment(BAR)
+            yield from line
+            yield Segment.line()
 
 
 def preview_lines(found: Preview | None, *, full: bool = False) -> Iterator[RenderableType]:
@@ -26,9 +49,9 @@ def preview_lines(found: Preview | None, *, full: bool = False) -> Iterator[Rend
         return
     yield Padding(Text(neutralise(found.heading), style="dim", overflow="fold"), _INDENT)
     text = found.whole()
-    yield Padding(Text(block(text, full=full) or "(it said nothing)", style=_UNTRUSTED, overflow="fold"), _INDENT)
+    yield Barred(Text(block(text, full=full) or "(it said nothing)", style=_UNTRUSTED, overflow="fold"))
     for warning in warnings(text):
         yield Padding(Text(f"! {warning}", style="bold red"), _INDENT)
 
 
-__all__ = ["preview_lines"]
+__all__ = ["BAR", "Barred", "preview_lines"]

@@ -50,6 +50,7 @@ WHY: Final = {
     "not_allowed": "a rule did not let it be made",
     "other_rules": "the rules at hand are not those that the call was decided by",
     "too_late": "it took longer than the manifest allows",
+    "busy": "as many previews as may run at once had not come back",
     "failed": "the tool failed",
     "unreadable": "its record cannot be read",
     "erased": "it was erased",

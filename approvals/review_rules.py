@@ -5,7 +5,8 @@ whose ``when`` fits. Each step replaces the fields that it names, and no others.
 
 Guarantees: an unknown field, role, tier, effect or channel is an error with file, line and remedy; the rule is chosen
 by what is recorded of the call; an amount that cannot be read counts as above every limit. The defaults are one
-approver, and for critical calls a reason in words: somebody who has to say why has looked.
+approver, and for critical calls a fresh proof of who it is and a reason in words: somebody who has to say why has
+looked. The reason is not for a file to take away; the proof is, by name.
 """
 
 from __future__ import annotations
@@ -183,9 +184,19 @@ class ReviewRules(_Strict):
                 yield f"rule {rule.name}", plan, rule.when
 
     def _plan(self, tier: Tier, rule: Rule | None, times: dict[str, int]) -> dict[str, Any]:
-        fields = self.everywhere.over({**_DEFAULT, **times, "note_required": tier is Tier.CRITICAL})
+        grave = tier is Tier.CRITICAL
+        fields = self.everywhere.over({**_DEFAULT, **times, "step_up": grave})
         fields = self.tiers.get(tier, PlanRule()).over(fields)
-        return rule.over(fields) if rule else fields
+        fields = rule.over(fields) if rule else fields
+        return {**fields, "note_required": grave or fields["note_required"]}
+
+    @model_validator(mode="after")
+    def _a_critical_call_takes_a_reason(self) -> ReviewRules:
+        """Refuse what would look as if it did something: a critical call takes a reason whatever the file says."""
+        said = self.tiers.get(Tier.CRITICAL)
+        if said is not None and said.note_required is False:
+            raise ValueError("a critical call always takes a reason; leave `note_required` out under `critical`")
+        return self
 
     @cached_property
     def asks_for(self) -> frozenset[Role]:
@@ -196,7 +207,7 @@ class ReviewRules(_Strict):
 _DEFAULT: Final[dict[str, Any]] = {
     "approve": [{need.role: need.count for need in needs} for needs in ONE],
     "deny": 1,
-    "step_up": False,
+    "note_required": False,
     "break_glass": False,
     "remind": list(REMIND),
     "escalate": [],

@@ -97,7 +97,7 @@ def declared_in(decision: Mapping[str, JSON]) -> Declared:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Seen(Proposal):
     """A proposal as it is shown. ``exact`` is the record itself, for what has to compare and never for what shows."""
 

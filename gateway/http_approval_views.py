@@ -11,16 +11,19 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from checkvalve.approvals.asked_by import as_json
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.counting import Standing
 from checkvalve.approvals.edits import edited
 from checkvalve.approvals.notices import Notice
+from checkvalve.approvals.pins_shown import Pinned
 from checkvalve.approvals.previews import Preview
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.remarks import Remark
 from checkvalve.approvals.render import block, size_of, warnings
 from checkvalve.approvals.risk import tier_of
 from checkvalve.approvals.seen import Part, Seen, marks_of
+from checkvalve.approvals.titled import in_words, without_values
 from checkvalve.filters.strictjson import JSON
 
 _MAX_TEXT = 2_000
@@ -38,9 +41,13 @@ class Line(_View):
     tier: str = Field(description="low, medium, high or critical: how it is ranked, never whether it may run")
     tool: str
     server: str
+    title: str = Field(description="what it would do, in one sentence; in a list with names in the place of values")
     rule: str
     reason: str
     requester: str
+    behind: list[dict[str, Any]] = Field(
+        [], description="who else asked for it: name and why (for, token, agent); none of them approves it either"
+    )
     thread: str
     digest: str = Field(description="sha256 of the canonical call: what a decision binds to")
     created_at: str
@@ -107,6 +114,9 @@ class Card(Line):
     preview: dict[str, Any] | None = Field(
         None, description="what the call would do, as its tool said: untrusted text, when it was made, or why not"
     )
+    pinned: dict[str, Any] | None = Field(
+        None, description="the versions of what it points at: read when asked, and compared right before it runs"
+    )
     plan: dict[str, Any] | None = Field(None, description="how it is to be answered: quorum, times, channels")
     votes: list[dict[str, Any]] = Field([], description="who said what so far; one person has one voice")
     missing: list[dict[str, int]] = Field([], description="what each alternative still needs, by role; nearest first")
@@ -163,9 +173,11 @@ def line(row: Proposal) -> dict[str, Any]:
         "tier": tier_of(str(row.decision.get("action") or ""), row.rule).value,
         "tool": row.tool,
         "server": row.server,
+        "title": without_values(row),
         "rule": row.rule,
         "reason": row.reason,
         "requester": row.requester,
+        "behind": as_json(row.behind),
         "thread": row.thread,
         "digest": row.digest,
         "created_at": rfc3339(row.created_at),
@@ -180,6 +192,7 @@ def card(
     lineage: tuple[Seen | None, Seen | None] = (None, None),
     standing: Standing | None = None,
     preview: Preview | None = None,
+    pinned: Pinned | None = None,
 ) -> Card:
     """Return everything of a call; ``lineage`` is what it is an edit of, and what it was edited to.
 
@@ -190,7 +203,7 @@ def card(
     standing = None if standing is None else row.said(standing)
     said = [(item, block(row.veil.text(item.text))) for item in talk]
     return Card(
-        **line(row),
+        **(line(row) | {"title": in_words(row)}),
         version=row.version,
         mode=row.mode,
         verdict=row.verdict_name,
@@ -209,6 +222,7 @@ def card(
         edited_to=None if after is None else after.id,
         changes=_changes(row, before, after),
         preview=None if preview is None else preview.to_json(),
+        pinned=None if pinned is None else pinned.to_json(),
         **(standing.to_json() if standing else {}),  # type: ignore[arg-type]  # the names are those of the fields
     )
 

@@ -24,16 +24,19 @@ from pydantic import BaseModel, ConfigDict, Field
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.inert import inert
+from checkvalve.approvals.pins_shown import Pinned, seen_pinned
 from checkvalve.approvals.previews import Preview, seen_preview
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.remarks import answer, read_talk, unanswered
 from checkvalve.approvals.risk import tier_of
 from checkvalve.approvals.seen import Seen
+from checkvalve.approvals.titled import in_a_message
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.heard import answer_in
 from checkvalve.gateway.http_access import PROBLEMS, Looker, Runner, Server, Thread
 from checkvalve.gateway.http_runs import RunServer
 from checkvalve.gateway.http_tokens import Client
+from checkvalve.gateway.preview_words import previewed
 from checkvalve.gateway.shown_edits import MAX_VALUE
 
 ALLOWED: Final = ("approve", "edit", "reject", "respond")
@@ -99,7 +102,7 @@ def interrupts(thread: Thread, server: Server, client: Looker) -> list[Interrupt
     server.own(thread, client)
     rows = server.gateway.queue.list([State.PENDING], thread=thread)
     queue = server.gateway.queue
-    return [interrupt_of(row, seen_preview(queue, row)) for row in queue.veiling.all(rows)]
+    return [interrupt_of(row, seen_preview(queue, row), seen_pinned(queue, row)) for row in queue.veiling.all(rows)]
 
 
 @router.post("/threads/{thread}/resume", status_code=202, responses=PROBLEMS)
@@ -127,15 +130,15 @@ def _heard(server: RunServer, client: Client, rows: list[Proposal], body: dict[s
     return found
 
 
-def interrupt_of(row: Seen, preview: Preview | None = None) -> Interrupt:
-    """Return one call as an interrupt, with what it would do, where its tool said so.
+def interrupt_of(row: Seen, preview: Preview | None = None, pinned: Pinned | None = None) -> Interrupt:
+    """Return one call as an interrupt, with what is pinned, and with what it would do, where its tool said so.
 
     Raises:
         StoreCorruptError: the stored bytes are not what was decided.
     """
     name = inert(f"{row.server}/{row.tool}" if row.server else row.tool)
     args = {inert(key): _inert(value, 0) for key, value in row.args().items()}
-    action = ActionRequest(name=name, args=args, description=_description(row, preview))
+    action = ActionRequest(name=name, args=args, description=_description(row, preview, pinned))
     value = HITLRequest(action_requests=[action], review_configs=[ReviewConfig(action_name=name)])
     return Interrupt(id=row.id, value=value, digest=row.digest, decide_at=f"/approvals/{row.id}/decision")
 
@@ -152,10 +155,10 @@ def _inert(value: JSON, depth: int) -> JSON:
     return value
 
 
-def _description(row: Proposal, preview: Preview | None) -> str:
+def _description(row: Seen, preview: Preview | None, pinned: Pinned | None) -> str:
     """Say why somebody is asked: frame texts of ours, and names from the record as inert text."""
     tier = tier_of(str(row.decision.get("action") or ""), row.rule)
-    lines = [f"Risk {tier.value}. Asked because of the rule {inert(row.rule)}."]
+    lines = [f"Risk {tier.value}. {in_a_message(row, values=True)}. Asked because of the rule {inert(row.rule)}."]
     reports = row.decision.get("arguments")
     for report in reports if isinstance(reports, list) else []:
         if isinstance(report, dict) and report.get("sufficient") is False:
@@ -163,18 +166,12 @@ def _description(row: Proposal, preview: Preview | None) -> str:
             found = [item for item in origins if isinstance(item, dict)] if isinstance(origins, list) else []
             where = ", ".join(f"{inert(str(item.get('trust')))} {inert(str(item.get('source')))}" for item in found)
             lines.append(f"{inert(str(report.get('path')))} comes from {where or 'nowhere'}.")
+    lines += [f"Pinned: {inert(text, limit=MAX_VALUE)}." for text in (pinned.lines() if pinned else ())]
     if preview is not None:
-        lines.append(_previewed(preview))
+        lines.append(previewed(preview))
     lines.append(f"Decide before {to_the_second(row.decide_by).replace(':', '')}. Digest {row.digest[7:19]}.")
     lines.append("An answer here wakes the run and decides nothing.")
     return " ".join(lines)
-
-
-def _previewed(preview: Preview) -> str:
-    """Say what the call would do: untrusted words of its tool, as inert text."""
-    if preview.why:
-        return f"{preview.reason.capitalize()}."
-    return f"What it would do, {preview.heading}: \u201c{inert(preview.whole(), limit=MAX_VALUE)}\u201d."
 
 
 __all__ = ["ALLOWED", "HITLRequest", "Interrupt", "interrupt_of", "router"]

@@ -13,8 +13,9 @@ from typing import Final
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from checkvalve.approvals import pages_data, seeds
+from checkvalve.approvals import pages_data, plans, seeds
 from checkvalve.approvals.batching import batch_of
+from checkvalve.approvals.causes import Cause, cause_of
 from checkvalve.approvals.errors import DigestError, NotAdoptedError, QueueError, StepUpError
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.queue import match_digest
@@ -55,10 +56,16 @@ def proven_row(sent: Posted, proposal: Proposal, seal: str) -> Proposal:
     if not sent.visit.session.is_sealed(mac, "shown", proposal.id, proposal.digest, version, at):
         raise Stop(409, "stale", back=where)
     if version != str(proposal.version):
-        raise Stop(409, "moved", f"{proposal.state.value}: {proposal.decided_by}", back=where)
+        raise moved(proposal, where)
     if now_ms(sent.visit) - int(at) < MIN_LOOK * _MS:
         raise Stop(425, "fast", back=where)
     return proposal
+
+
+def moved(proposal: Proposal, where: str) -> Stop:
+    """Return what is said of a call that somebody or something has moved on since it was shown."""
+    cause = Cause.STALE if proposal.state is State.PENDING else cause_of(proposal.state.value)
+    return Stop(409, "moved", f"{proposal.state.value}: {proposal.decided_by}", back=where, cause=cause)
 
 
 def typed(proposal: Proposal, sent: Posted, where: str) -> None:
@@ -84,6 +91,7 @@ def yes(request: Request, sent: Sent, name: Id) -> Response:
     if tier in GRAVE:
         typed(proposal, sent, where)
     data = sent.get("scope") == "data" and bool(proposal.endorsable)
+    _reasoned(sent, proposal, note, where)
     proof = step_up_of(request, sent, proposal)
     if isinstance(proof, Response):  # the page that asks for it
         return proof
@@ -93,6 +101,17 @@ def yes(request: Request, sent: Sent, name: Id) -> Response:
     )
     done = "voted" if row.state is State.PENDING else "endorsed" if data else "approved"
     return back(link(f"/items/{name}", done=done))
+
+
+def _reasoned(sent: Posted, proposal: Proposal, note: str, where: str) -> None:
+    """Look whether a reason is there before anybody is asked for a proof; the queue looks again.
+
+    Raises:
+        Stop: the call takes one, and there is none.
+    """
+    with sent.visit.desk.queue.store.read() as connection:
+        if plans.read(connection, proposal.id).note_required and not says_something(note):
+            raise Stop(422, "reason", back=where)
 
 
 def _yes_to_item(sent: Posted, item: Seed) -> Response:
@@ -195,4 +214,4 @@ def resume(sent: Sent) -> Response:
     return back(f"{HOME}?done=resumed")
 
 
-__all__ = ["MAX_NOTE", "REASONS", "proven", "proven_row", "router", "typed"]
+__all__ = ["MAX_NOTE", "REASONS", "moved", "proven", "proven_row", "router", "typed"]

@@ -15,12 +15,14 @@ from checkvalve.approvals.batching import Batch, batch_of
 from checkvalve.approvals.equal import Equals, equals
 from checkvalve.approvals.errors import NotFoundError, StoreCorruptError
 from checkvalve.approvals.pages_data import PAGE
+from checkvalve.approvals.previews import seen_preview
 from checkvalve.approvals.records import State
 from checkvalve.approvals.so_far import so_far
 from checkvalve.gateway.web_card import view
 from checkvalve.gateway.web_desk import Looking, Visit, link
 from checkvalve.gateway.web_glass_view import urgent_view
 from checkvalve.gateway.web_item import Id, card_of, hidden_from, now_ms, own_call, shown_seal
+from checkvalve.gateway.web_preview_view import preview_view
 from checkvalve.gateway.web_seed_rows import with_seeds
 from checkvalve.gateway.web_text import Shown, line, shown
 from checkvalve.gateway.web_views import CardView
@@ -131,7 +133,8 @@ def show_batch(visit: Visit, name: str, *, outcomes: dict[str, str] | None = Non
     first, threads = rows[0], {row.thread for row in rows}
     words = {thread: visit.desk.content.items(thread) for thread in threads} if len(threads) > 1 else {}
     veiling = visit.desk.queue.veiling
-    views = [view(row, items=words.get(row.thread, ())) for row in veiling.together(rows)]
+    shown_rows = veiling.together(rows)
+    views = [view(row, items=words.get(row.thread, ())) for row in shown_rows]
     texts = [{item.path.plain: item for item in card.arguments} for card in views]
     plain = [{path: repr(item.value) for path, item in row.items()} for row in texts]
     differ = pages_data.differing(plain)
@@ -141,6 +144,7 @@ def show_batch(visit: Visit, name: str, *, outcomes: dict[str, str] | None = Non
         status,
         card=card_of(visit, first, compare=False),
         rows=list(zip(views, texts, [shown_seal(visit, row, at) for row in rows], strict=True)),
+        previews={row.id: preview_view(seen_preview(visit.desk.queue, row)) for row in shown_rows},
         differ=differ,
         tasks=len(threads),
         missing=shown(""),

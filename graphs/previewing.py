@@ -14,13 +14,10 @@ nobody is asked for it; one that fails or takes too long leaves the question as 
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import json
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from langchain_core.tools import BaseTool
 
@@ -41,6 +38,8 @@ from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.calls import Call
 from checkvalve.graphs.detached import detached, keyed
 from checkvalve.graphs.edited import deciding
+from checkvalve.graphs.few_threads import BusyError, FewThreads, is_awaited
+from checkvalve.graphs.in_time import TooLateError, awithin
 from checkvalve.graphs.keeping import look_call
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
@@ -49,12 +48,12 @@ from checkvalve.graphs.toolbox import schema_of
 
 Find = Callable[[str], Any]
 """Gives a tool of the question's server by its name, or nothing."""
+MAX_THREADS: Final = 4
+"""Previews that run in a thread at once, in one process: a stuck one keeps its place, and takes no other thread."""
+THREAD: Final = "checkvalve-preview"
+_THREADS: Final = FewThreads(MAX_THREADS, THREAD)
+_WHY: Final = {TooLateError.__name__: "too_late", BusyError.__name__: "busy"}
 _OVER: Final = Deny("preview-over", "preview_over", "nothing: the question was answered")
-_T = TypeVar("_T")
-
-
-class PreviewTooLateError(TimeoutError):
-    """A preview took longer than the manifest allows."""
 
 
 class _ImpossibleError(Exception):
@@ -87,7 +86,7 @@ class Previewing:
 
                 def effect(args: dict[str, JSON], key: str) -> JSON:
                     with detached(), keyed(key, question.thread):
-                        result = _within(made.spec.seconds, lambda: made.tool.invoke(_tool_call(made.call, args)))
+                        result = _tried(made, args)
                     return _record(result, made.call.id)
 
                 self._end(made, self._services.executor.run(name, effect, revalidate=self._check(made)))
@@ -102,7 +101,7 @@ class Previewing:
 
                 async def effect(args: dict[str, JSON], key: str) -> JSON:
                     with detached(), keyed(key, question.thread):
-                        result = await _awithin(made.spec.seconds, made.tool, _tool_call(made.call, args))
+                        result = await _atried(made, args)
                     return _record(result, made.call.id)
 
                 check = self._check(made)
@@ -194,8 +193,8 @@ class Previewing:
         if outcome.state is State.SUCCEEDED:
             self._note(made.question, made.spec, call=outcome.proposal.id)
         elif outcome.state is State.FAILED:
-            late = (outcome.error or {}).get("type") == PreviewTooLateError.__name__
-            self._note(made.question, made.spec, why="too_late" if late else "failed")
+            why = _WHY.get(str((outcome.error or {}).get("type")), "failed")
+            self._note(made.question, made.spec, why=why)
         elif outcome.state not in {State.EXECUTING, State.UNKNOWN}:
             self._note(made.question, made.spec, why="not_allowed")
 
@@ -213,6 +212,20 @@ class Previewing:
         previews.note(self._queue, question, tool=tool, dry_run=dry, call=call, why=why)
 
 
+def _tried(made: _Try, args: dict[str, JSON]) -> Any:
+    """Do step 4 in one of the few threads that previews have."""
+    call = _tool_call(made.call, args)
+    return _THREADS.within(made.spec.seconds, lambda: made.tool.invoke(call))
+
+
+async def _atried(made: _Try, args: dict[str, JSON]) -> Any:
+    """Do step 4 on the loop where the tool has a coroutine, else in one of the few threads."""
+    call = _tool_call(made.call, args)
+    if is_awaited(made.tool):
+        return await awithin(made.spec.seconds, lambda: made.tool.ainvoke(call))
+    return await _THREADS.awithin(made.spec.seconds, lambda: made.tool.invoke(call))
+
+
 def _dry(args: dict[str, JSON], name: str, value: JSON, tool: BaseTool) -> dict[str, JSON]:
     """Return the arguments of a dry run, where the tool at hand really has one.
 
@@ -224,44 +237,6 @@ def _dry(args: dict[str, JSON], name: str, value: JSON, tool: BaseTool) -> dict[
     if name in args or schema_problem(name, value, schema) is not None or not is_valid({name: value}, one):
         raise _ImpossibleError("no_dry_run")
     return {**args, name: value}
-
-
-def _within(seconds: int, run: Callable[[], _T]) -> _T:
-    """Return what ``run`` returns, in time. What takes longer is left to itself, and what it says then is dropped.
-
-    Raises:
-        PreviewTooLateError: it took longer.
-    """
-    ended: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
-    context = contextvars.copy_context()
-
-    def work() -> None:
-        try:
-            ended.put((True, context.run(run)))
-        except BaseException as error:  # noqa: BLE001  # it is raised again where somebody waits for it
-            ended.put((False, error))
-
-    threading.Thread(target=work, name="checkvalve-preview", daemon=True).start()
-    try:
-        done, found = ended.get(timeout=seconds)
-    except Empty:
-        raise PreviewTooLateError("the preview took too long") from None
-    if done:
-        result: _T = found
-        return result
-    raise found if isinstance(found, Exception) else RuntimeError(type(found).__name__)
-
-
-async def _awithin(seconds: int, tool: BaseTool, call: dict[str, Any]) -> Any:
-    """Do what :func:`_within` does; a tool that does not let itself be cancelled is not waited for either."""
-    waiting = asyncio.ensure_future(tool.ainvoke(call))
-    try:
-        done, _ = await asyncio.wait({waiting}, timeout=seconds)
-        if not done:
-            raise PreviewTooLateError("the preview took too long")
-        return waiting.result()
-    finally:
-        waiting.cancel()  # of one that has ended it changes nothing
 
 
 def _record(result: object, call: str) -> JSON:
@@ -276,4 +251,4 @@ def _tool_call(call: Call, args: dict[str, JSON]) -> dict[str, Any]:
     return {"name": call.tool, "args": args, "id": call.id, "type": "tool_call"}
 
 
-__all__ = ["Find", "PreviewTooLateError", "Previewing"]
+__all__ = ["Find", "Previewing"]

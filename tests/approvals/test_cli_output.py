@@ -37,8 +37,10 @@ def test_a_list_has_one_line_for_each_call(run: Run, desk: Desk, monkeypatch: py
         desk.propose(request=desk.request(to=f"{number}@corp.example.com", requester="nora@corp.example.com"))
     listed = run("approvals", "list").output.splitlines()
     assert ("nora@corp.example.com" in listed[1], "target-not-known" in listed[1]) == (True, True)
-    assert len(listed) == len(run("approvals", "list", "--all").output.splitlines()) == 8
-    assert [row[:8] for row in listed[1:4]] == [row[:8] for row in listed[5:]], "each once more, with what it is about"
+    assert len(listed) == len(run("approvals", "list", "--all").output.splitlines()) == 12
+    ids = [row[:8] for row in listed[1:4]]
+    assert ids == [row[:8] for row in listed[5:8]], "each once more, with what it would do"
+    assert ids == [row[:8] for row in listed[9:]], "and with what it is about"
     events = run("audit", "show").output.splitlines()
     assert len(events) == 5
     assert "proposal.recorded" in events[2]

@@ -53,13 +53,28 @@ def question(tier: Tier = Tier.HIGH, *, tool: str = "send", effect: str = "send"
     return Question(tool=tool, effect=effect, tier=tier, **values)
 
 
-def test_without_a_file_one_approver_is_enough_and_critical_calls_take_a_reason() -> None:
+def test_without_a_file_one_approver_is_enough_and_critical_calls_take_a_proof_and_a_reason() -> None:
     assert load_review_rules(None) == ReviewRules()
     for tier in Tier:
         found = ReviewRules().plan_for(question(tier), decide_within=60, execute_within=30)
         assert (found.approve, found.deny, found.channels) == (ONE, 1, tuple(sorted(CHANNELS)))
         assert (found.decide_within, found.execute_within, found.rule) == (60, 30, "")
-        assert (found.step_up, found.may_break_glass, found.note_required) == (False, False, tier is Tier.CRITICAL)
+        grave = tier is Tier.CRITICAL
+        assert (found.step_up, found.may_break_glass, found.note_required) == (grave, False, grave)
+
+
+def test_no_file_takes_the_reason_from_a_critical_call_and_the_proof_only_by_name() -> None:
+    for text in (
+        "everywhere: {note_required: false}",
+        "rules: [{name: r, when: {tier: critical}, note_required: false}]",
+    ):
+        assert plan(question(Tier.CRITICAL), text).note_required
+        assert plan(question(Tier.CRITICAL), text).step_up
+    with pytest.raises(ReviewRulesError, match="a critical call always takes a reason"):
+        rules("tiers: {critical: {note_required: false}}")
+    assert not plan(question(Tier.CRITICAL), "tiers: {critical: {step_up: false}}").step_up
+    assert plan(question(Tier.CRITICAL), "tiers: {critical: {decide_within: 1h}}").step_up
+    assert not plan(question(Tier.HIGH), "tiers: {critical: {decide_within: 1h}}").step_up
 
 
 def test_fields_come_from_everywhere_then_the_tier_then_the_first_rule_that_fits() -> None:

@@ -22,6 +22,7 @@ from checkvalve.gateway.langchain import CheckvalveMiddleware, user_message
 from checkvalve.gateway.settings import Settings
 from checkvalve.graphs.calls import Call
 from checkvalve.graphs.edited import deciding
+from checkvalve.graphs.previewing import THREAD
 from tests.fakes import ScriptedModel, calls
 
 MANIFEST: Final = """
@@ -68,7 +69,7 @@ class Bank:
     def end(self) -> None:
         """Let everything that still waits go on, and close the database."""
         self.late.set()
-        for thread in [one for one in threading.enumerate() if one.name == "checkvalve-preview"]:
+        for thread in [one for one in threading.enumerate() if one.name == THREAD]:
             thread.join(60)
         self.gateway.close()
 

@@ -51,6 +51,7 @@ tools:
   pay:
     effect: pay
     asks: [pay]
+    title: "Pay {amount} to the account {to}"
     args:
       to: {role: target, kind: account}
       amount: {role: amount, kind: number}
@@ -60,6 +61,7 @@ tools:
     asks: [write down]
     args: {text: {role: content}}
   forward_all:
+    title: "Forward all mail to {address} from now on"
     effect: configure
     asks: [forward, set up]
     args: {address: {role: target, kind: email}}
@@ -173,7 +175,11 @@ class Review:
         fields = self.fields(page or self.card(proposal), action)
         self.wait()
         given = {"scope": "data", "digest": proposal.digest[7:13], "code": "not_wanted", "note": "seen"}
-        return self.client.post(action, data={**fields, **given, **values})
+        response = self.client.post(action, data={**fields, **given, **values})
+        if "One more proof" not in response.text or not self.token:
+            return response
+        again = self.fields(response.text, action)  # a grave one: who answers proves once more who they are
+        return self.client.post(action, data={**again, "secret": self.token})
 
     def wait(self, seconds: float = 1.0) -> None:
         """Let the pages' own clock go on."""
