@@ -132,7 +132,8 @@ class Claims:
             if gone := rights.lost(connection, proposal, held, at=now):
                 if proposal.state is State.APPROVED:  # what that yes accepted would let the same call run unasked
                     endorsing.end_given_with(connection, proposal, by="gateway", at=now)
-                return self._withdrawn(connection, proposal, now, rights.GONE, {"gone": gone})
+                told: dict[str, JSON] = {"gone": [one.to_json() for one in gone]}
+                return self._withdrawn(connection, proposal, now, rights.GONE, told, rights.in_words(gone))
             if other := pin_record.difference(connection, proposal, pinned):
                 return self._withdrawn(connection, proposal, now, other.code, {"pin": other.to_json()})
         until = now + self._lease
@@ -145,12 +146,14 @@ class Claims:
         now: int,
         code: str = "withdrawn",
         details: dict[str, JSON] | None = None,
+        note: str = "",
     ) -> Outcome:
         """Void a permit of which something that it rests on has ended since; a retry of a read has none left."""
         if proposal.state is not State.APPROVED:
             return Outcome(proposal)
-        to = State.INVALIDATED
-        return Outcome(moves.move(connection, proposal, to, at=now, by="gateway", code=code, details=details))
+        to, by = State.INVALIDATED, "gateway"
+        void = moves.move(connection, proposal, to, at=now, by=by, code=code, note=note, details=details)
+        return Outcome(void)
 
     def record(self, claim: Claim, ending: Ending, kept: Kept | None = None) -> Proposal:
         """Do step 6; ``kept`` is what undoes the effect, written in the same transaction.

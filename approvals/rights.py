@@ -12,6 +12,7 @@ hand stops the call.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import sqlalchemy as sa
@@ -36,8 +37,25 @@ GONE: Final = "rights_gone"
 REVIEWER: Final = "reviewer:"
 
 
-def lost(connection: sa.Connection, proposal: Proposal, held: Held, *, at: int) -> list[JSON]:
-    """Return whose yes is gone, each with a stable word for why; empty where the permit still stands.
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Somebody whose yes counts no more, and a stable word for why."""
+
+    reviewer: str
+    why: str
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return what the event has."""
+        return {"reviewer": self.reviewer, "why": self.why}
+
+
+def in_words(gone: Sequence[Gone]) -> str:
+    """Return it as a note, for whoever looks at the call."""
+    return "no yes any more: " + ", ".join(f"{one.reviewer} ({one.why})" for one in gone)
+
+
+def lost(connection: sa.Connection, proposal: Proposal, held: Held, *, at: int) -> list[Gone]:
+    """Return whose yes is gone; empty where the permit still stands.
 
     ``held`` are the rows of the call as this transaction read them, compared with the log by the caller.
 
@@ -82,24 +100,24 @@ def _said(roster: Roster, proposal: Proposal, plan: Plan, held: Held, issued_by:
     return [only]
 
 
-def _votes_lost(roster: Roster, proposal: Proposal, plan: Plan, cast: Sequence[Vote], at: int) -> list[JSON]:
+def _votes_lost(roster: Roster, proposal: Proposal, plan: Plan, cast: Sequence[Vote], at: int) -> list[Gone]:
     alone = proposal.self_approved  # what one says to one's own call counts only where the record says that it did
     counting = still_counting(roster, cast, plan, proposal, single_user=alone, at=at)
     if votes.tally(plan, counting).decided == "yes":
         return []
     roles = {vote.reviewer: vote.roles for vote in counting if vote.yes}
     gone = [vote for vote in cast if vote.yes and roles.get(vote.reviewer) != vote.roles]
-    return [_whose(vote.reviewer, _why(roster, plan, proposal, vote)) for vote in gone]
+    return [Gone(vote.reviewer, _why(roster, plan, proposal, vote)) for vote in gone]
 
 
-def _breaker_lost(roster: Roster, proposal: Proposal, plan: Plan, name: str) -> list[JSON]:
+def _breaker_lost(roster: Roster, proposal: Proposal, plan: Plan, name: str) -> list[Gone]:
     try:
         require_breaker(roster, proposal, plan, name)
     except NotAllowedError:
         account = account_of(roster, name)
         role = Role.BREAKER in account.roles_for(plan.question(proposal))
         gone = "disabled" if account.disabled else "program" if account.program else "asked" if role else "role"
-        return [_whose(name, gone)]
+        return [Gone(name, gone)]
     return []
 
 
@@ -117,8 +135,4 @@ def _why(roster: Roster, plan: Plan, proposal: Proposal, vote: Vote) -> str:
     return "same_person"  # as somebody else who said yes
 
 
-def _whose(name: str, why: str) -> JSON:
-    return {"reviewer": name, "why": why}
-
-
-__all__ = ["GONE", "lost"]
+__all__ = ["GONE", "Gone", "in_words", "lost"]

@@ -98,6 +98,7 @@ def test_a_permit_ends_with_the_right_of_who_gave_it(one: Panel, loss: str) -> N
     change(one)
     assert run(one, proposal) == VOID
     assert gone(one, proposal) == [{"reviewer": "ann", "why": why}]
+    assert one.queue.get(proposal.id).note == f"no yes any more: ann ({why})"
     assert run(one, proposal) == VOID
     assert one.queue.endorsements("t") == [], "what that yes accepted would let the same call run unasked"
     assert verify(one.store).ok
@@ -253,8 +254,8 @@ def test_a_permit_of_a_version_that_kept_no_votes_rests_on_who_gave_it(desk: Des
         for table in (plans, votes):
             connection.execute(sa.delete(table).where(table.c.proposal_id == proposal.id))
         held = read(connection, proposal.id)
-        assert rights.lost(connection, proposal, held, at=desk.clock()) == []
+        assert not rights.lost(connection, proposal, held, at=desk.clock())
     desk.queue.reviewers.set_roles("ann", [Role.ADMINISTRATOR], by=cem)
     with desk.queue.store.read() as connection:
         lost = rights.lost(connection, proposal, read(connection, proposal.id), at=desk.clock())
-    assert lost == [{"reviewer": "ann", "why": "role"}]
+    assert lost == [rights.Gone("ann", "role")]
