@@ -21,12 +21,15 @@ from checkvalve.approvals.edits import edit
 from checkvalve.approvals.errors import ConflictError, EditRefusedError, QueueError
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.render import is_deceptive
+from checkvalve.approvals.seed_cards import as_question
+from checkvalve.approvals.seeds import Seed
 from checkvalve.approvals.veiled import CLOSE, MARK, OPEN, Veiled, as_veiled
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON, parse_strict
-from checkvalve.gateway.web_answers import proven
-from checkvalve.gateway.web_desk import Looking, Posted, Sent, Stop, Visit, back, link
+from checkvalve.gateway.web_answers import moved, proven
+from checkvalve.gateway.web_desk import Looking, Posted, Sent, Visit, back, link
 from checkvalve.gateway.web_item import Id, card_of, now_ms, shown_seal
+from checkvalve.gateway.web_seed_items import doubted, item_card, open_seed
 from checkvalve.gateway.web_text import Shown, line
 
 MAX_FIELD: Final = 6_000
@@ -54,17 +57,20 @@ class FieldView:
 @router.get("/items/{name}/edit")
 def form(visit: Looking, name: Id) -> Response:
     """Show the fields of a call that waits."""
-    proposal = visit.desk.queue.get(name)
+    item = open_seed(visit, name)
+    proposal = visit.desk.queue.get(name) if item is None else as_question(item)
     if proposal.state is not State.PENDING:
-        raise Stop(409, "moved", f"{proposal.state.value}: {proposal.decided_by}", back=link(f"/items/{name}"))
+        raise moved(proposal, link(f"/items/{name}"))
     shown = visit.desk.queue.veiling.seen(proposal).args().items()
     fields = [_field(f"arg-{number}", name, value) for number, (name, value) in enumerate(shown)]
-    return _page(visit, proposal, fields)
+    return _page(visit, proposal, fields, item=item)
 
 
 @router.post("/items/{name}/edit")
 def send(sent: Sent, name: Id) -> Response:
     """Make an edited call of it; what stands in the way is said with the form."""
+    if (item := doubted(sent, name)) is not None:
+        return item
     proposal = proven(sent, name, sent.get("shown"))
     visit, more = sent.visit, sent.get("more").replace("\r\n", "\n")
     fields, args = _typed(proposal, sent)
@@ -93,11 +99,12 @@ def _page(
     problem: str = "",
     said: str = "",
     status: int = 200,
+    item: Seed | None = None,
 ) -> Response:
     return visit.page(
         "edit.html",
         status,
-        card=card_of(visit, proposal, compare=False),
+        card=card_of(visit, proposal, compare=False) if item is None else item_card(visit, item),
         fields=fields,
         more=more if _fits(more) else "",
         shown_seal=shown_seal(visit, proposal, now_ms(visit)),

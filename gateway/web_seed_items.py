@@ -26,6 +26,7 @@ from checkvalve.gateway.web_reveal_view import reveal_view
 from checkvalve.gateway.web_standing_view import card_note
 from checkvalve.gateway.web_talk_view import SPANS, TalkView
 from checkvalve.gateway.web_text import line
+from checkvalve.gateway.web_views import CardView
 
 _MINUTE: Final = 60_000_000  # microseconds
 
@@ -91,6 +92,11 @@ def _events(visit: Visit, seed: Seed) -> list[Event]:
     return [Event(item.seq, item.at, "proposal.recorded", seed.id, "{}", "", "") for item in found]
 
 
+def item_card(visit: Visit, seed: Seed) -> CardView:
+    """Return an item as the card that stands beside a form."""
+    return view(visit.desk.queue.veiling.seen(as_question(seed)), items=items_of(seed))
+
+
 def seed_in(visit: Visit, thread: str) -> Seed | None:
     """Return the item that waits for whoever is looking in a task, None where there is none."""
     return next((one for one in seeds.open_for(visit.desk.queue, visit.reviewer) if one.body["thread"] == thread), None)
@@ -132,4 +138,4 @@ def doubted(sent: Posted, name: str) -> Response | None:
     return None if open_seed(sent.visit, name) is None else closed(sent, name, seeds.DOUBT)
 
 
-__all__ = ["closed", "doubted", "open_seed", "seed_bytes", "seed_card", "seed_in", "seed_run"]
+__all__ = ["closed", "doubted", "item_card", "open_seed", "seed_bytes", "seed_card", "seed_in", "seed_run"]

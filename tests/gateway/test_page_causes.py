@@ -47,6 +47,6 @@ def test_what_the_queue_refuses_has_its_own_cause(review: Review) -> None:
     queue = review.gateway.queue
     queue.reject(row.id, queue.reviewers.authenticate(review.token))
     late = review.answer(row, "no", page=page, code="other")
-    assert (late.status_code, cause(late)) == (409, Cause.STALE)
+    assert (late.status_code, cause(late)) == (409, Cause.ALREADY_REJECTED)
     asked = review.client.get(f"/review/items/{row.id}").text
     assert "rejected" in asked

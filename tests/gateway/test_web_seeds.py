@@ -96,6 +96,15 @@ def test_any_other_answer_is_a_doubt_and_is_revealed(bench: Bench, what: str) ->
     assert "You saw it." in bench.review.get(answer.headers["location"])
 
 
+def test_editing_it_looks_like_editing_any_other_and_is_a_doubt(bench: Bench) -> None:
+    page = bench.review.get(f"{bench.where}/edit")
+    assert f'action="{bench.where}/edit"' in page
+    fields = bench.review.fields(page, f"{bench.where}/edit")
+    answer = bench.review.client.post(f"{bench.where}/edit", data={**fields, "arg-0": "someone@corp.example"})
+    assert answer.headers["location"] == f"/review/attention/{bench.seed.id}"
+    assert len(bench.queue.list()) == 1, "no other call was made"
+
+
 def test_an_answer_takes_the_same_checks_as_any(bench: Bench) -> None:
     at = bench.review.desk.sessions.clock()
     bench.review.desk.sessions.clock = lambda: at  # however slow this machine is
