@@ -35,6 +35,7 @@ class Cause(enum.StrEnum):
     ALREADY_REVOKED = "already_revoked"
     QUORUM_OPEN = "quorum_open"
     STALE = "stale"
+    NOT_READ = "not_read"
     VOTE_GIVEN = "vote_given"
     ENDED = "ended"
     DONE_ALREADY = "done_already"
@@ -99,6 +100,7 @@ MEANINGS: Final[Mapping[Cause, str]] = {
     Cause.ALREADY_REVOKED: "it was approved, and a person took that back before it ran",
     Cause.QUORUM_OPEN: "the question is open: not enough people have decided it",
     Cause.STALE: "it has changed since you looked at it: look again",
+    Cause.NOT_READ: "what the call points at has not been read yet: wait until the agent's process has done so",
     Cause.VOTE_GIVEN: "you, or whom you stand in for, have answered this question before",
     Cause.ENDED: "what you name has ended: a mandate, accepted data, a standing rule, a hand-over, a change of rules",
     Cause.DONE_ALREADY: "it is so already; nothing was changed",

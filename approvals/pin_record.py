@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit, moves
-from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.pins import FAILED, READ, Difference, Found, compare, is_needed, read_found
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.refusals import NotReadError
 from checkvalve.approvals.sound_events import sound_of_kinds
 from checkvalve.filters.strictjson import JSON
 
@@ -51,14 +51,14 @@ def require_read(connection: sa.Connection, question: Proposal) -> None:
     """Do step 3.
 
     Raises:
-        ConflictError: nobody has read the versions yet, so a yes would be to nothing in particular.
+        NotReadError: nobody has read the versions yet, so a yes would be to nothing in particular.
         StoreCorruptError: the event is not as it was written.
     """
     if not is_needed(question):
         return
     told = noted(connection, question)
     if told is None or told[1].why:
-        raise ConflictError(
+        raise NotReadError(
             "what this call points at has not been read yet, so a yes would not be bound to its version",
             remedy="wait until the agent's process has read it; of an edited call it does so when the run goes on",
         )

@@ -36,6 +36,12 @@ class AmbiguousError(ConflictError):
     usual = Cause.AMBIGUOUS
 
 
+class NotReadError(ConflictError):
+    """What a call points at has not been read yet, so a yes would be bound to no version of it."""
+
+    usual = Cause.NOT_READ
+
+
 class VoteGivenError(ConflictError):
     """This voice was used; ``present`` says by whom and when."""
 
@@ -115,6 +121,7 @@ __all__ = [
     "EndedError",
     "NotAPersonError",
     "NotOfferedError",
+    "NotReadError",
     "NotYoursError",
     "OutOfScopeError",
     "OwnCallError",

@@ -41,6 +41,7 @@ STATUS: Final[Mapping[Cause, int]] = {
     Cause.SEEDED: 410,
     Cause.QUORUM_OPEN: 409,
     Cause.STALE: 409,
+    Cause.NOT_READ: 409,
     Cause.VOTE_GIVEN: 409,
     Cause.DONE_ALREADY: 409,
     Cause.TOO_MANY: 409,

@@ -6,7 +6,7 @@ import itertools
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +63,13 @@ class World:
             with self.queue.store.write() as connection:
                 set_password(connection, name, hashed, at=self.queue.clock(), by="token")
 
-    def ask(self, tool: str = "send", *, requester: str = "bob", verdict: Verdict = REVIEW) -> Proposal:
+    def ask(
+        self, tool: str = "send", *, requester: str = "bob", verdict: Verdict = REVIEW, pins: tuple[str, ...] = ()
+    ) -> Proposal:
         """Propose a call of a tool."""
         number = f"c{next(self.numbers)}"
         request = ActionRequest.build(tool, {"n": number}, thread=number, call_id=number, requester=requester)
-        return self.queue.propose(request, decided(verdict))
+        return self.queue.propose(request, replace(decided(verdict), pins=pins))
 
     def being(self, state: State) -> Proposal:
         """Return a call in some state, moved there on the shortest way that the table of moves has."""

@@ -94,6 +94,7 @@ def late(state: State) -> Callable[[World], Any]:
 SCENES: Final[dict[Cause, Callable[[World], Any]]] = {
     **{cause_of(state.value): late(state) for state in State if state is not State.PENDING},
     Cause.QUORUM_OPEN: lambda place: place.send("/approvals/{id}/revoke", "boss", place.ask()),
+    Cause.NOT_READ: lambda place: place.say(place.ask(pins=("path",))),
     Cause.VOTE_GIVEN: voted,
     Cause.ENDED: ended,
     Cause.DONE_ALREADY: agreed,

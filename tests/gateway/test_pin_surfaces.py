@@ -27,7 +27,8 @@ READ = """  account:
     result: [{path: state, writable_by: members, readers: domain, evidence: the bank sets it}]
 """
 PIN = "    pin: [{tool: account, args: {number: {argument: to}}, version: [$.state], seconds: 60}]\n"
-MANIFEST = review_world.MANIFEST.replace("  pay:\n", f"{READ}  pay:\n").replace("    asks: [pay]\n", f"    asks: [pay]\n{PIN}")
+ASKS = "    asks: [pay]\n"
+MANIFEST = review_world.MANIFEST.replace("  pay:\n", f"{READ}  pay:\n").replace(ASKS, ASKS + PIN)
 
 
 @pytest.fixture

@@ -235,3 +235,14 @@ def test_a_pipelines_effects_keep_what_undoes_them(office: Office, awaited: bool
         assert (kept.why, kept.call().args) == ("", args) or tool == "create_note"
         assert office.undoing.standing(row.id).why_not == ""
     assert [tool.name for tool in pipeline.tools] == [tool.name for tool in office.tools()]
+
+
+def test_what_takes_an_effect_back_is_compared_by_its_own_declaration_and_not_by_a_pin(office: Office) -> None:
+    """Its state is read and compared as `before` says: nobody reads a version for it, and so none is needed."""
+    pin = "    pin: [{tool: get_note, args: {id: {argument: id}}, version: [$]}]\n"
+    pinned = office.serve(MANIFEST.replace("    asks: [delete, remove]\n", f"    asks: [delete, remove]\n{pin}"))
+    done = office.act("create_note", services=pinned, title="Eggs", text="two").proposal
+    undo = Undoing(pinned).ask(done.id, "bob", office.tools())
+    assert (undo.tool, undo.rule, undo.decision.get("pins")) == ("delete_note", "undo", None)
+    office.approve(undo)
+    assert Undoing(pinned).run(undo.id, office.tools()).state is State.SUCCEEDED
