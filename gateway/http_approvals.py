@@ -226,9 +226,8 @@ def full_card(server: RunServer, row: Proposal) -> Card:
     standing = queue.standing(row.id) if asked else None
     around = lineage(queue, shown.exact)
     before, after = (None if item is None else queue.veiling.beside(shown, item) for item in around)
-    talk, preview = read_talk(queue, shown.exact), seen_preview(queue, shown)
-    beside = {"preview": preview, "pinned": seen_pinned(queue, shown)}
-    return card(shown, talk=talk, lineage=(before, after), standing=standing, **beside)
+    talk, preview, pinned = read_talk(queue, shown.exact), seen_preview(queue, shown), seen_pinned(queue, shown)
+    return card(shown, talk=talk, lineage=(before, after), standing=standing, preview=preview, pinned=pinned)
 
 
 def _decided(server: RunServer, reviewer: Reviewer, name: str, digest: str, body: Answer, *, foreign: bool) -> Proposal:
