@@ -23,7 +23,15 @@ from checkvalve.approvals.proof_holds import of_identity, require_holding
 from checkvalve.approvals.proofs import Proof, require_fresh
 from checkvalve.approvals.recorded_account import ADDED, credential_digest
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
-from checkvalve.approvals.roles import EARLIER, Role, Scope, account_of, require_as_recorded, subject_of
+from checkvalve.approvals.roles import (
+    EARLIER,
+    Role,
+    Scope,
+    account_of,
+    accounts,
+    require_as_recorded,
+    subject_of,
+)
 from checkvalve.approvals.rolesgiven import give, keep_one_administrator
 from checkvalve.approvals.sessions import begun_with, end_sessions, require_reviewer
 from checkvalve.approvals.tables import reviewers
@@ -112,7 +120,8 @@ class Identities:
             raise AccountError("the provider gave no usable name", remedy="let an administrator invite this person")
         selector, unknown = secrets.token_hex(8), self._board.hasher.hash(secrets.token_urlsafe(32))
         with self._store.write() as connection:
-            if any(same_person(name, str(one)) for one in connection.execute(sa.select(reviewers.c.name)).scalars()):
+            known = accounts(connection, everyone=True)
+            if any(same_person(name, word) for one in known for word in (one.name, one.person, *one.known_as)):
                 raise AccountError(
                     "there is an account of this name", remedy="whoever it is links the provider on the account's page"
                 )

@@ -43,7 +43,7 @@ def person_for(known: Iterable[Account], name: str, person: str) -> str:
     if not is_usable(whose):
         raise QueueError(f"a person has a printable name: {RULE}", remedy="give the name of their first account")
     for one in listed:
-        if same_person(whose, one.name) or same_person(whose, one.person):
+        if any(same_person(whose, known_name) for known_name in (one.name, one.person, *one.known_as)):
             return one.person
     if person and not same_person(whose, name):
         raise QueueError("nobody is known by this name", remedy="name somebody of: checkvalve approvals reviewer list")

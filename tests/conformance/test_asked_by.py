@@ -18,7 +18,7 @@ from checkvalve.approvals.afterlooks import Glass
 from checkvalve.approvals.asked_by import AGENT, FOR, TOKEN, Behind
 from checkvalve.approvals.causes import Cause
 from checkvalve.approvals.delegations import Delegations
-from checkvalve.approvals.errors import ConflictError, NotAllowedError, StoreCorruptError
+from checkvalve.approvals.errors import AccountError, ConflictError, NotAllowedError, StoreCorruptError
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.identities import Identities, Identity
 from checkvalve.approvals.kinds import join
@@ -174,6 +174,15 @@ def test_two_accounts_that_are_joined_have_one_voice(store: Store, clock: HandCl
         panel.yes(row, twin)
     assert panel.yes(row, ben).state is State.APPROVED
     assert verify(store).ok
+
+
+def test_an_account_in_a_name_that_somebody_has_elsewhere_is_that_persons(at: People) -> None:
+    """Ann is known as an address: an account of this name, by an administrator or a provider, is no second voice."""
+    added = at.panel.add("ANN@corp.example")
+    assert at.queue.reviewers.account(added.name).person == "ann"
+    at.queue.reviewers.disable(added.name, by=at.panel.boss)
+    with pytest.raises(AccountError, match="an account of this name"):
+        Identities(at.queue.reviewers).add(Identity("https://other.example", "u-3", "u-17"))
 
 
 def test_one_user_alone_approves_and_every_record_says_so(store: Store, clock: HandClock) -> None:
