@@ -151,7 +151,7 @@ def test_it_is_broken_only_where_a_yes_is_taken(store: Store, clock: HandClock) 
     desk = busy(store, clock, rules=RULES + "  channels: [web]\n")
     eve, row = add(desk, "eve", Role.BREAKER), desk.propose()
     for channel in ("", "cli", "rest", "chat", "elsewhere"):
-        with pytest.raises(NotAllowedError, match="do it by: web"):
+        with pytest.raises(NotAllowedError, match="say it by: web"):
             break_glass(
                 desk.queue, row.id, eve, row.digest, reason=REASON, step_up=proven(desk, eve, row), channel=channel
             )
