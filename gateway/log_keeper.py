@@ -40,10 +40,10 @@ def log_place(settings: Settings) -> LogPlace:
 
 
 class LogKeeper:
-    """Signs the log of one store in a thread of this process."""
+    """Signs the log of one store in a thread of this process, or only looks at it where another process signs."""
 
-    def __init__(self, store: Store, sealer: Sealer, *, every: float = EVERY) -> None:
-        """Seal with ``sealer``; :meth:`start` begins."""
+    def __init__(self, store: Store, sealer: Sealer | None, *, every: float = EVERY) -> None:
+        """Seal with ``sealer``, if this process is the one that signs; :meth:`start` begins."""
         self._store = store
         self._sealer = sealer
         self._again = LogWatch(store)
@@ -59,7 +59,8 @@ class LogKeeper:
             LogTamperedError: the log is not what was signed.
             LogError: the key does not fit, or a file cannot be written.
         """
-        self._tell(self._sealer.start())
+        if self._sealer is not None:
+            self._tell(self._sealer.start())
         self._thread.start()
 
     def stop(self) -> None:
@@ -68,6 +69,8 @@ class LogKeeper:
         if self._thread.ident is None:
             return
         self._thread.join()
+        if self._sealer is None:
+            return
         try:
             self._sealer.stop()
         except ApprovalError as error:
@@ -76,7 +79,7 @@ class LogKeeper:
     def _watch(self) -> None:
         while not self._stop.wait(self._every):
             try:
-                sealed = self._sealer.beat()
+                sealed = None if self._sealer is None else self._sealer.beat()
                 self._again.step()
             except LogTamperedError as error:
                 self._store.refuse(error.message)
@@ -104,7 +107,7 @@ class LogKeeper:
 
 
 def keeper_of(settings: Settings, store: Store) -> LogKeeper | None:
-    """Return what signs the log, started; None where another process does, or there is no key yet.
+    """Return what signs the log, started; where another process does, what looks at it; None where there is no key yet.
 
     Raises:
         SettingsError: a key is named, and there is none.
@@ -112,7 +115,9 @@ def keeper_of(settings: Settings, store: Store) -> LogKeeper | None:
     """
     place = log_place(settings)
     if settings.audit_sealer == "apart":
-        return None
+        looking = LogKeeper(store, None)
+        looking.start()
+        return looking
     if not place.has_key:
         if settings.audit_key is not None:
             raise SettingsError(
