@@ -22,6 +22,7 @@ from checkvalve.approvals.audit import Event
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.counting import Standing
 from checkvalve.approvals.hand import HAND, TYPED
+from checkvalve.approvals.ladder_words import history
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.moves import OBSERVE, Grant
 from checkvalve.approvals.origin_words import WHY, place_of
@@ -245,7 +246,7 @@ def _timeline(events: Iterable[Event]) -> Table:
     for event in events:
         body = json.loads(event.body)
         by = body.get("by") or body.get("issued_by") or ""
-        code = body.get("code") or body.get("reason") or ""
+        code = body.get("code") or body.get("reason") or history(event.kind, body)
         what = safe(f"{event.kind} {code}".rstrip()), safe(str(by).removeprefix("reviewer:"))
         table.add_row(Text(str(event.seq)), Text(to_the_second(event.at)), *what)
     return table

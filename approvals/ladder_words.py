@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from checkvalve.approvals.handed import EARLY as EARLY_KEY
+from checkvalve.approvals.handed import LADDER, REACHING
 from checkvalve.approvals.ladder_steps import REASONS
 from checkvalve.filters.strictjson import JSON
 
@@ -42,6 +44,21 @@ def pairs_in(body: Mapping[str, JSON], *, early: str) -> list[tuple[str, str]]:
     return found
 
 
+def history(kind: str, body: Mapping[str, JSON]) -> str:
+    """Return what the event of a rung says beside its kind, on one line; empty for every other event."""
+    if kind not in {*LADDER, *REACHING}:
+        return ""
+    who, to = (_joined(body.get(name)) for name in ("who", "to"))
+    missed = "no message, a newer one or an earlier one told it" if body.get("missed") is True else ""
+    found = [f"who should look: {who}" if who else "", f"step: {to}" if to else "", missed]
+    found += [f"{name}: {text}" for name, text in pairs_in(body, early=EARLY_KEY)]
+    return "; ".join(part for part in found if part)
+
+
+def _joined(told: JSON) -> str:
+    return ", ".join(str(one) for one in told) if isinstance(told, list) else ""
+
+
 def _on_call(told: JSON) -> list[str]:
     found: list[str] = []
     for name, duty in told.items() if isinstance(told, dict) else ():
@@ -53,4 +70,4 @@ def _on_call(told: JSON) -> list[str]:
     return found
 
 
-__all__ = ["CANNOT", "EARLY", "LOST", "ON_CALL", "listed", "pairs_in", "reason", "said"]
+__all__ = ["CANNOT", "EARLY", "LOST", "ON_CALL", "history", "listed", "pairs_in", "reason", "said"]

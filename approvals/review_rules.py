@@ -83,7 +83,10 @@ class _Strict(BaseModel):
 
 
 class StepRule(_Strict):
-    """Who is told when the part ``after`` of the time to decide is over: roles or names of people."""
+    """Who is told when the part ``after`` of the time to decide is over.
+
+    Roles, names of people, ``channel:NAME``, or ``oncall:NAME``.
+    """
 
     after: Part
     to: Annotated[Words, Field(min_length=1, max_length=MAX_COUNT)]

@@ -16,6 +16,7 @@ from checkvalve.approvals.audit import Event
 from checkvalve.approvals.card import digest_hex, named
 from checkvalve.approvals.content import HistoryItem
 from checkvalve.approvals.errors import MandateError
+from checkvalve.approvals.ladder_words import history
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.moves import OBSERVE
 from checkvalve.approvals.outcome import Outcome
@@ -201,8 +202,9 @@ def _result(outcome: Outcome | None, unpack: Callable[[JSON], str], veil: Veil) 
 def _event(event: Event) -> EventView:
     body = json.loads(event.body)
     by = body.get("by") or body.get("issued_by") or ""
-    code = line(body.get("code") or body.get("reason") or "", limit=80)
-    return EventView(event.seq, event.at, event.kind, line(by, limit=120), code)
+    code, rung = body.get("code") or body.get("reason") or "", history(event.kind, body)
+    said = line(code, limit=80) if code or not rung else line(rung, limit=1_000)
+    return EventView(event.seq, event.at, event.kind, line(by, limit=120), said)
 
 
 def _compared(other: Seen | None, now: Seen) -> tuple[str, tuple[Change, ...]] | None:

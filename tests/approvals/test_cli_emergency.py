@@ -167,6 +167,8 @@ def test_ticking_says_what_it_did(at: Terminal, clock: HandClock) -> None:
     assert f"{row.id[:8]}  others were told: ann" in said
     assert "told before its time, since approvers: too few enabled reviewers may say yes to it" in said
     assert "nothing was due" in at.run("tick").output
+    shown = " ".join(at.run("show", row.id).output.split())
+    assert "proposal.escalated who should look: ann; step: administrator, cem, channel:oncall; told before its" in shown
     at.person("ben", Role.APPROVER)
     clock.advance(hours=5)
     said = at.run("tick").output

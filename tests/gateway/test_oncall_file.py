@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkvalve.approvals.moments import micros_of
-from checkvalve.gateway.errors import OnCallError
+from checkvalve.gateway.errors import OnCallError, SettingsError
 from checkvalve.gateway.oncall_file import load_oncall
 from checkvalve.gateway.oncall_hooks import FileOnCall
+from checkvalve.gateway.places import refuse_agent_folder
+from checkvalve.gateway.settings import Settings
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 WEEKS = """
@@ -162,6 +164,21 @@ def test_a_changed_file_is_read_again_and_a_broken_one_answers_nothing(tmp_path:
     assert who(found, NOW) == ("ann",)
     assert who(found, NOW, "unknown") == ("no_hook",)
     assert found.names() == {"payments"}
+
+
+@pytest.mark.claim("C9")
+def test_the_file_and_its_secrets_are_refused_where_the_agent_can_write(tmp_path: Path) -> None:
+    work, safe = tmp_path / "work", tmp_path / "safe"
+    work.mkdir()
+    safe.mkdir()
+    service = '[[service]]\nname = "x"\nurl = "https://a.example"\ntoken_file = "{}"\n'
+    (safe / "oncall.toml").write_text(service.format("../work/token"))
+    (work / "oncall.toml").write_text(service.format("token"))
+    database = f"sqlite:///{tmp_path}/gate.db"
+    for file, said in ((work, "file of on-call schedules"), (safe, "secret of an on-call service 1")):
+        found = Settings(database_url=database, agent_workdir=work, oncall=file / "oncall.toml")
+        with pytest.raises(SettingsError, match=said):
+            refuse_agent_folder(found, None)
 
 
 @settings(max_examples=60, deadline=None)
