@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 _TOKEN: Final = re.compile(
     r"(?P<set>\[\^?\]?(?:[^\]\\]|\\x\{[0-9a-fA-F]+\}|\\.)*\])|(?P<open>\((?:\?[a-z]*:|(?!\?)))|(?P<flags>\(\?[a-z]+\))"
-    r"|(?P<close>\))|(?P<or>\|)|(?P<atom>\\x\{[0-9a-fA-F]+\}|\\x[0-9a-fA-F]{2}|\\.|.)",
+    r"|(?P<close>\))|(?P<or>\|)|(?P<atom>\\x\{[0-9a-fA-F]+\}|\\x[0-9a-fA-F]{2}|\\.|[^\[])",
     re.DOTALL,
 )
 _REPEAT: Final = re.compile(r"[*+?]\??|\{\d+(?:,\d*)?\}\??")

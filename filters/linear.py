@@ -7,8 +7,8 @@ cannot do (look around, refer back) is not needed here.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from typing import Final, Protocol
+from functools import cache, cached_property
+from typing import Any, Final, Protocol
 
 import re2
 
@@ -48,8 +48,12 @@ class Pattern:
 
     def __init__(self, pattern: str, *, ignore_case: bool = False) -> None:
         self.pattern = pattern
-        self._text = re2.compile(pattern, _options(ignore_case=ignore_case))
+        self._ignore_case = ignore_case
         self._bytes = re2.compile(pattern.encode(), _options(ignore_case=ignore_case))
+
+    @cached_property
+    def _text(self) -> Any:
+        return re2.compile(self.pattern, _options(ignore_case=self._ignore_case))
 
     def found(self, text: str) -> bool:
         """Say whether the pattern matches anywhere."""

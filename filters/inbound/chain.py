@@ -20,6 +20,7 @@ from checkvalve.filters.inbound.bounds import bounded, decoded
 from checkvalve.filters.inbound.budget import DEADLINE, Budget, Clock, OutOfBudgetError
 from checkvalve.filters.inbound.canonical import canonical
 from checkvalve.filters.inbound.carry import Carry
+from checkvalve.filters.inbound.files import Files
 from checkvalve.filters.inbound.neighbours import NOTE as NEIGHBOURS
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.payloads import look_into, written_out
@@ -72,6 +73,7 @@ class _Scan:
     notes: Notes
     tools: bool
     hits: list[tuple[int, int, str, int, Channel, str]] = field(default_factory=list)
+    files: Files = field(default_factory=Files)
     main: list[View] = field(default_factory=list)
 
     def text(self, view: View, kind: str, layer: int = 0) -> None:
@@ -124,6 +126,7 @@ class _Scan:
         for hit in find(plain.text, scripts, tools=self.tools, least=least, seen=seen):
             first, last = plain.origin(hit.start, hit.end)
             if hit.weight >= least and not (plain.note in _SAME and self._known(hit.family, first, last)):
+                self.files.note(plain.within(hit.start), hit.family, hit.weight, hit.end - hit.start, len(self.hits))
                 self.hits.append((first, last, hit.family, hit.weight, plain.channel, plain.note))
 
     def _known(self, family: str, first: int, last: int) -> bool:
@@ -134,7 +137,11 @@ class _Scan:
         """Do stage 6: turn what was found into findings."""
         for item in self.notes.findings:
             if item.code in _ROLE_WEIGHT:
+                place, weight = self.notes.inside.get(item), _ROLE_WEIGHT[item.code]
+                self.files.note(place, item.code, weight, 1, len(self.hits))
                 self.hits.append((item.start, item.end, item.code, _ROLE_WEIGHT[item.code], item.channel, item.detail))
+        if left := self.files.left_out():
+            self.hits = [hit for number, hit in enumerate(self.hits) if number not in left]
         self.hits.sort(key=lambda hit: hit[:2])
         for window in weigh([Hit(family, weight, start, end) for start, end, family, weight, _, _ in self.hits]):
             inside = [hit for hit in self.hits if window.start <= hit[0] <= window.end]

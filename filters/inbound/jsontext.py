@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import accumulate
 from typing import Final
 
 from checkvalve.filters.inbound.neighbours import SHORT, WORDS, Neighbours
@@ -46,25 +45,30 @@ def is_json(text: str) -> bool:
 
 def leaves(view: View) -> Iterator[View]:
     """Yield the values of JSON text, then its keys, then values that stand side by side as one text."""
-    values, keys = Builder(view), Builder(view)
-    beside, key, behind = Neighbours(view.text), None, 0
-    for start, said, colon in _strings(view.text):
+    text = view.text
+    values, keys, beside = Builder(view), Builder(view), Neighbours(text)
+    pieces = _STRING.split(text)  # what divides two strings, a string, and the colon that makes it a key, over and over
+    start, key, behind = len(pieces[0]) + 1, None, 0
+    for number in range(1, len(pieces), 3):
+        said, colon = pieces[number], pieces[number + 1]
         end = start + len(said)
         if colon is not None:
             _append(keys, said, start, end)
             key, behind = said, end
+            start = end + len(colon) + len(pieces[number + 2]) + 2
             continue
-        if key is None or view.text.find("[", behind, start) >= 0:
+        if key is None or text.find("[", behind, start) >= 0:
             beside.listed(start, end)
         elif len(said) <= SHORT and said.count(" ") >= WORDS - 1:
             beside.given(key, start, end)
         key = None
-        if end - start >= _LONG and _may_be_more(view.text, start, end):
+        if end - start >= _LONG and _may_be_more(text, start, end):
             own = Builder(view)
             _append(own, said, start, end)
             yield own.view()
         elif said:
             _append(values, said, start, end)
+        start = end + len(pieces[number + 2]) + 2
     if values:
         yield values.view()
     if keys:
@@ -72,20 +76,6 @@ def leaves(view: View) -> Iterator[View]:
     joined = beside.joined(view, _append_from)
     if joined is not None:
         yield joined
-
-
-def _strings(text: str) -> Iterator[tuple[int, str, str | None]]:
-    """Yield where each string begins, what stands between its quotes, and the colon that makes it a key.
-
-    One split and sums are twice as fast as one match after the other.
-    """
-    pieces = _STRING.split(text)
-    between, said, colons = pieces[0::3], pieces[1::3], pieces[2::3]
-    sizes = (
-        len(gap) + len(inner) + len(colon or "") + len('""')
-        for gap, inner, colon in zip(between[1:], said, colons, strict=True)
-    )
-    return zip(accumulate(sizes, initial=len(between[0]) + len('"')), said, colons, strict=False)
 
 
 def _may_be_more(text: str, start: int, end: int) -> bool:

@@ -22,6 +22,8 @@ class Notes:
     findings: list[Finding] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
     _ticks: int = 0
+    inside: dict[Finding, tuple[View, int]] = field(default_factory=dict)
+    """Where in the text of a file a finding stands."""
     unscanned: str = ""  # the code of the first thing that could not be looked at
 
     def find(  # the parts of a finding
@@ -43,6 +45,8 @@ class Notes:
         found = Finding(code, first, last, channel or view.channel, severity, detail or view.note)
         if len(self.findings) < 2 * MAX_FINDINGS and found not in self.findings:
             self.findings.append(found)
+            if (place := view.within(start)) is not None:
+                self.inside[found] = place
 
     def replace(self, view: View, start: int, end: int, replacement: str, code: str) -> None:
         """Note that this stretch is to be shown as ``replacement``."""

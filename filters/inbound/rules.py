@@ -139,7 +139,9 @@ class Looked:
     def may_be_enough(self, letters: bytes) -> bool:
         """Say whether a pattern that is enough alone may match with ASCII signs exchanged; none that divides lines."""
         line = self.line.translate(letters)
-        return any(rule_set(name, ENOUGH).candidates(line) for name in (("latin", "tool") if self.tools else ("latin",)))
+        return any(
+            rule_set(name, ENOUGH).candidates(line) for name in (("latin", "tool") if self.tools else ("latin",))
+        )
 
     def may_match(self) -> bool:
         """Say whether an English or tool pattern may match, with marks of emphasis or without."""
@@ -245,24 +247,39 @@ class _Window:
         return sum(max((level for level, count in enumerate(row) if count), default=0) for row in self._counts.values())
 
 
-def weigh(hits: Sequence[Hit], *, enough: int = ENOUGH) -> list[Flagged]:
-    """Return the windows of ``hits`` (in order of place) whose different acts weigh ``enough`` together."""
-    flagged: list[Flagged] = []
+def _windows(hits: Sequence[Hit]) -> Iterator[tuple[int, int, int]]:
+    """Yield for each hit, in order of place, the first one in its window, itself, and what the window weighs."""
     window = _Window()
-    left = reach = 0
+    left = 0
     for right, hit in enumerate(hits):
         window.change(hit, 1)
-        reach = max(reach, hit.end)
         while hits[left].start < hit.start - WINDOW:
             window.change(hits[left], -1)
             left += 1
-        weight = window.weight()
+        yield left, right, window.weight()
+
+
+def weigh(hits: Sequence[Hit], *, enough: int = ENOUGH) -> list[Flagged]:
+    """Return the windows of ``hits`` (in order of place) whose different acts weigh ``enough`` together."""
+    flagged: list[Flagged] = []
+    reach = 0
+    for left, right, weight in _windows(hits):
+        reach = max(reach, hits[right].end)
         if weight < enough:
             continue
         start, families = hits[left].start, {item.family for item in hits[max(left, right - MAX_HITS) : right + 1]}
         if flagged and start <= flagged[-1].end:
             families |= set(flagged[-1].families)
-            start, weight = flagged[-1].start, max(weight, flagged[-1].weight)
+            start, weight = flagged[-1].start, max(weight, flagged[-1].weight)  # noqa: PLW2901
             flagged.pop()
         flagged.append(Flagged(tuple(sorted(families)), weight, start, reach))
     return flagged
+
+
+def counting(hits: Sequence[Hit], *, enough: int = ENOUGH) -> set[int]:
+    """Return the numbers of the hits that stand in a window of weight ``enough``, or else in the heaviest window."""
+    order = sorted(range(len(hits)), key=lambda number: (hits[number].start, hits[number].end))
+    windows = list(_windows([hits[number] for number in order]))
+    heaviest = max((window for window in windows), key=lambda window: window[2], default=(0, -1, 0))
+    kept = [window for window in windows if window[2] >= enough] or [heaviest]
+    return {number for left, right, _ in kept for number in order[left : right + 1]}

@@ -25,7 +25,7 @@ _WORDS: Final = _names(
 )
 _ORDINARY: Final = _names(
     "sytem forge forgot forgets priors abov promt user uses sue us ser use usr above secrets secrete foward prompts "
-    "reveals rior prio pior over"
+    "credential reveals rior prio pior over"
 )
 """Variants that are words of their own, or too common as ordinary slips."""
 RUN_TOGETHER: Final = "run-together"
@@ -73,7 +73,7 @@ _ODD: Final = PatternSet((_SLIPS.pattern, _RUN.pattern), swift=True, instead={0:
 
 def mendings(view: View) -> Iterator[View]:
     """Yield canonical ``view`` with its slips mended, and with words that run together parted, where there are any."""
-    found = _ODD.matching(view.text)
+    found = _ODD.may_match(view.text)
     for number, mend in ((0, mended), (1, parted)):
         if number in found and (view_mended := mend(view)) is not None:
             yield view_mended

@@ -47,6 +47,11 @@ class Trail:
         self._lasts.extend(places[1::3])
         self._exact += bytes(places[2::3])
 
+    @property
+    def is_whole(self) -> bool:
+        """Say whether all of the view stands for one stretch of the parent."""
+        return len(self._starts) == 1 and not self._exact[0]
+
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Return the stretch of the parent that characters ``start`` to ``end`` of the view were made from."""
         if not self._starts:
@@ -82,6 +87,22 @@ class View:
                 start, end = view.trail.place(start, end)
             view = view.parent
         return start, end
+
+    def within(self, start: int) -> tuple[View, int] | None:
+        """Return the text of a file or of an encoding that character ``start`` stands in, and where in it.
+
+        All of such a text comes from one stretch of the item, so that :meth:`origin` does not tell its places apart.
+        """
+        view: View | None = self
+        while view is not None and view.parent is not None:
+            if view.trail is None:
+                start += view.shift
+            elif view.trail.is_whole:
+                return view, start
+            else:
+                start = view.trail.place(start, start + 1)[0]
+            view = view.parent
+        return None
 
     def part(self, start: int, end: int, channel: Channel | None = None, note: str = "") -> View:
         """Return the stretch ``start`` to ``end`` of this view as a view of its own."""

@@ -1,6 +1,6 @@
 """Wider patterns for the question whether: what matches one of these may match the pattern it was made of.
 
-:func:`thin` leaves out what stands in the middle of a row of words with gaps, :func:`blind` reads a text whose marks of
+:func:`thin` leaves two of a row of words with gaps, :func:`blind` reads a text whose marks of
 emphasis are blanks, :func:`rotated` one whose letters are moved by thirteen. Guarantees: each matches wherever the
 pattern does, in the text that it is for; a test compares them.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from checkvalve.filters import forms
@@ -28,7 +29,7 @@ def _is_gap(node: Node) -> bool:
 
 
 def thin(group: Group) -> Group:
-    """Return what asks for the first and the last of the words between gaps only."""
+    """Return what asks for two of the words between gaps only, those that are the longest."""
     return replace(group, rows=tuple(map(_thin_row, group.rows)))
 
 
@@ -55,10 +56,14 @@ def _thin_row(row: Row) -> Row:
     gaps = [place for place, node in enumerate(row) if _is_gap(node)]
     if not gaps:
         return row
-    first, middle, last = row[: gaps[0]], row[gaps[0] : gaps[-1] + 1], row[gaps[-1] + 1 :]
-    if len(gaps) > 1 and all(map(_stays, middle)):
-        middle = (row[gaps[0]],)
-    return (*_one_end(first, at_end=False), *middle, *_one_end(last, at_end=True))
+    edges = [-1, *gaps, len(row)]
+    parts = [row[start + 1 : end] for start, end in pairwise(edges)]
+    longest = sorted(range(len(parts)), key=lambda place: (-_length(parts[place]), place))
+    first, last = sorted(longest[:2])
+    middle = row[edges[first + 1] : edges[last] + 1]
+    if last - first > 1 and all(map(_stays, middle)):
+        middle = (Atom(GAP, "*"),)
+    return (*_one_end(parts[first], at_end=False), *middle, *_one_end(parts[last], at_end=True))
 
 
 def _one_end(row: Row, *, at_end: bool) -> Row:
