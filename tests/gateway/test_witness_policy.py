@@ -25,8 +25,10 @@ from checkvalve.approvals.notes import ED25519_TIMED, MLDSA44, Note, PrivateKey,
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.verify import verify
 from checkvalve.approvals.walk import VerifyReport
+from checkvalve.gateway.doctor_service import log
 from checkvalve.gateway.witness import Witness
 from tests.approvals.sealed import ORIGIN, Desk, write
+from tests.gateway.review_world import reviewing
 
 NAMES = ("a", "b", "c")
 KEYS = {name: LogKey.new(f"{name}.example", classic=ED25519_TIMED) for name in NAMES}
@@ -259,3 +261,21 @@ def test_the_policy_of_the_page_is_one(cli: Cli, world: World, tmp_path: Path) -
     (shown,) = re.findall(r"```text\n(witnessed: .*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
     for line in shown.splitlines():
         assert line in ended.stdout, ended.stdout
+
+
+@pytest.mark.parametrize("language", ["en", "de", "zh"])
+def test_the_page_and_the_doctor_ask_for_the_policy_of_the_settings(tmp_path: Path, language: str) -> None:
+    key, asked = tmp_path / "key.json", tmp_path / "w.policy"
+    LogPlace(key).save(LogKey.new(ORIGIN))
+    asked.write_text(policy_text("two"))
+    with reviewing(tmp_path, audit_key=key, audit_policy=asked) as review:
+        review.client.headers["accept-language"] = language
+        fields = review.fields(review.get("/review/audit"), "/review/audit")
+        page = review.client.post("/review/audit", data=fields).text
+        assert '<li lang="en">2 of group two (a, b, c)</li>' in page
+        assert "audit.wit" not in page, "every word is in the catalogue"
+        (found,) = [one for one in log(review.gateway.store, review.gateway.settings) if "witnesses" in one.text]
+        assert found.remedy.startswith("tell the witnesses again")
+        asked.write_text("quorum none\n")
+        page = review.client.post("/review/audit", data=fields).text
+        assert "2 of group two" not in page
