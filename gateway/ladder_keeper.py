@@ -62,11 +62,11 @@ class LadderKeeper:
             if item.what == "unreachable":
                 get_logger().error(said, approval=item.proposal_id)
             else:
-                early = {"early": True} if item.why else {}
-                get_logger().info(f"ladder.{item.what}", approval=item.proposal_id, who=len(item.who), **early)
+                codes = sorted(set(item.why.values()))  # why a step came early
+                get_logger().info(f"ladder.{item.what}", approval=item.proposal_id, who=len(item.who), codes=codes)
             if item.cannot:
-                reasons = sorted(set(item.cannot.values()))
-                get_logger().error("who is on call cannot approve a call", approval=item.proposal_id, reasons=reasons)
+                codes = sorted(set(item.cannot.values()))
+                get_logger().error("who is on call cannot approve a call", approval=item.proposal_id, codes=codes)
         for name in look.damaged:
             if name not in self._said:
                 self._said.add(name)

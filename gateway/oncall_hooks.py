@@ -113,9 +113,9 @@ class FileOnCall(OnCall):
             self._said[name] = duty.failed
             log = get_logger()
             if duty.failed:
-                log.error("nobody is known to be on call", oncall=name, code=duty.failed)
+                log.error("nobody is known to be on call", where=name, code=duty.failed)
             else:
-                log.info("it is known again who is on call", oncall=name)
+                log.info("it is known again who is on call", where=name)
         return duty
 
 

@@ -31,7 +31,7 @@ def say_rules(queue: Queue, channels: Path | None = None) -> None:
         get_logger().error("a step of escalation tells a channel that is not there", channel=name)
         typer.echo(neutralise(f"REVIEW RULES: channel:{name} is to be told, and is in no file of channels"), err=True)
     for name in lost_hooks(queue.rules, queue.oncall):
-        get_logger().error("a step of escalation asks who is on call where nothing answers", oncall=name)
+        get_logger().error("a step of escalation asks who is on call where nothing answers", where=name)
         typer.echo(neutralise(f"REVIEW RULES: oncall:{name} is to be asked, and nothing answers for it"), err=True)
 
 
