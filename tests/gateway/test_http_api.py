@@ -302,10 +302,11 @@ def test_the_api_describes_itself(api: Api) -> None:
         "/afterlooks", "/afterlooks/{name}/finding", "/approvals", "/approvals/events", "/approvals/{name}",
         "/approvals/{name}/answer", "/approvals/{name}/break-glass", "/approvals/{name}/cancel",
         "/approvals/{name}/decision", "/approvals/{name}/escalate", "/approvals/{name}/question",
-        "/approvals/{name}/result", "/approvals/{name}/reveal", "/approvals/{name}/snooze",
+        "/approvals/{name}/receipt", "/approvals/{name}/result", "/approvals/{name}/reveal",
+        "/approvals/{name}/revoke", "/approvals/{name}/snooze",
         "/approvals/{name}/standing-rule", "/approvals/{name}/standing-rule/dry-run", "/approvals/{name}/undo",
         "/attention", "/attention/agree", "/attention/items", "/attention/withdraw", "/channels/teams/{name}",
-        "/delegations", "/delegations/{name}", "/healthz", "/rule-changes", "/rule-changes/{name}",
+        "/delegations", "/delegations/{name}", "/healthz", "/oncall", "/report", "/rule-changes", "/rule-changes/{name}",
         "/rule-changes/{name}/confirm", "/rule-changes/{name}/refuse", "/rule-changes/{name}/texts/{part}", "/rules",
         "/runs", "/runs/{thread}", "/runs/{thread}/endorsements", "/runs/{thread}/endorsements/{given}",
         "/runs/{thread}/events", "/runs/{thread}/mandates", "/runs/{thread}/mandates/{given}",
@@ -466,7 +467,7 @@ def test_tokens_are_added_listed_and_taken_back_by_commands(command: Callable[..
     selector = out.split("_")[1]
     assert command("token", "list")[1] == f"{selector}  ann  read\n"
     assert json.loads(command("token", "list", "--json")[1]) == [
-        {"selector": selector, "name": "ann", "scopes": ["read"], "until": ""}
+        {"selector": selector, "name": "ann", "scopes": ["read"], "kind": "person", "owner": "ann", "until": ""}
     ]
     assert command("token", "remove", selector)[0] == 0
     assert command("token", "remove", selector)[0] == 1  # a clear no: there is none of this name any more
