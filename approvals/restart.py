@@ -102,7 +102,7 @@ def restart(store: Store, place: LogPlace, people: Reviewers, order: Order) -> R
     with store.write() as connection:
         start = start_of(connection, old, began, known, order.before)
         planted = take_out(connection, start)  # before anything is read that believes them
-        people.require(connection, order.by)
+        people.require_row(connection, order.by)  # what of the log can be relied on is asked in step 3
         counts = _close(connection, people.clock(), order, key, known, start=start, planted=planted, whole=whole)
         if drawn:
             place.keep_old(len(closed_logs(connection)))

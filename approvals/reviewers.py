@@ -235,16 +235,29 @@ class Reviewers:
             CredentialError: the account was disabled, or has another credential now.
             StoreCorruptError: somebody wrote the account by hand.
         """
+        row = self._held(people, reviewer)
+        if isinstance(people, Roster):
+            return people.account_of(reviewer.name)
+        require_as_recorded(people, row)
+        return account(row)
+
+    def require_row(self, connection: sa.Connection, reviewer: Reviewer) -> None:
+        """Do what :meth:`require` does by the table alone: for who closes a log that cannot be relied on.
+
+        Raises:
+            CredentialError, NotAllowedError: as there. What the good part of the log says is for the caller to ask.
+        """
+        require_person(account(self._held(connection, reviewer)))
+
+    @staticmethod
+    def _held(people: People, reviewer: Reviewer) -> sa.RowMapping:
         if isinstance(people, Roster):
             row = people.rows().get(reviewer.name)
         else:
             row = people.execute(_NAMED, {"wanted": reviewer.name}).mappings().one_or_none()
         if row is None or row["disabled_at"] is not None or row["selector"] != reviewer.selector:
             raise CredentialError("the credential is no longer accepted", remedy=_REMEDY)
-        if isinstance(people, Roster):
-            return people.account_of(reviewer.name)
-        require_as_recorded(people, row)
-        return account(row)
+        return row
 
     def disable(self, name: str, *, by: Reviewer) -> None:
         """Take a reviewer's right to decide; what they decided stays on record.
