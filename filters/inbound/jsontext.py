@@ -46,50 +46,68 @@ def is_json(text: str) -> bool:
 def leaves(view: View) -> Iterator[View]:
     """Yield the values of JSON text, then its keys, then values that stand side by side as one text."""
     text = view.text
-    values, keys, beside = Builder(view), Builder(view), Neighbours(text)
+    values, keys, beside = _Strings(view), _Strings(view), Neighbours(text)
     pieces = _STRING.split(text)  # what divides two strings, a string, and the colon that makes it a key, over and over
-    start, key, behind = len(pieces[0]) + 1, None, 0
+    start, key = len(pieces[0]) + 1, None
     for number in range(1, len(pieces), 3):
         said, colon = pieces[number], pieces[number + 1]
         end = start + len(said)
         if colon is not None:
-            _append(keys, said, start, end)
-            key, behind = said, end
+            keys.append(said, start)
+            key = said
             start = end + len(colon) + len(pieces[number + 2]) + 2
             continue
-        if key is None or text.find("[", behind, start) >= 0:
+        if key is None or "[" in pieces[number - 1]:
             beside.listed(start, end)
         elif len(said) <= SHORT and said.count(" ") >= WORDS - 1:
             beside.given(key, start, end)
         key = None
         if end - start >= _LONG and _may_be_more(text, start, end):
-            own = Builder(view)
-            _append(own, said, start, end)
-            yield own.view()
+            own = _Strings(view)
+            own.append(said, start)
+            yield own.built().view()
         elif said:
-            _append(values, said, start, end)
+            values.append(said, start)
         start = end + len(pieces[number + 2]) + 2
-    if values:
-        yield values.view()
-    if keys:
-        yield keys.view(Channel.METADATA, "keys")
+    if found := values.built():
+        yield found.view()
+    if found := keys.built():
+        yield found.view(Channel.METADATA, "keys")
     joined = beside.joined(view, _append_from)
     if joined is not None:
         yield joined
 
 
+class _Strings:
+    """Strings as texts of their own: those without an escape are put together at once."""
+
+    __slots__ = ("_builder", "_plain", "_starts")
+
+    def __init__(self, view: View) -> None:
+        self._builder = Builder(view)
+        self._plain: list[str] = []
+        self._starts: list[int] = []
+
+    def append(self, said: str, start: int) -> None:
+        """Append the string ``said``, which begins at ``start``, its escapes undone."""
+        if "\\" not in said:
+            self._plain.append(said)
+            self._starts.append(start)
+        else:
+            builder = self.built()
+            builder.joint(start)
+            builder.undone(_ESCAPE, _meant, start, start + len(said))
+
+    def built(self) -> Builder:
+        """Return what was put together so far."""
+        self._builder.paragraphs(self._plain, self._starts)
+        self._plain, self._starts = [], []
+        return self._builder
+
+
 def _may_be_more(text: str, start: int, end: int) -> bool:
     """Say whether a value may be a page, a mail, a calendar or JSON; what it says first shows it."""
     return text.find("<", start, end) >= 0 or _STRUCTURED.match(text, start, end) is not None
-
-
-def _append(builder: Builder, said: str, start: int, end: int) -> None:
-    """Append the string ``said``, which stands between the quotes at ``start`` and ``end``, its escapes undone."""
-    if "\\" not in said:
-        builder.paragraph(said, start, end)
-    else:
-        builder.joint(start)
-        builder.undone(_ESCAPE, _meant, start, end)
 
 
 def _append_from(builder: Builder, start: int, end: int) -> None:

@@ -93,20 +93,18 @@ class _Page:
 
     def open(self, tag: Tag, start: int) -> None:
         """Take a start tag in; it may end an element that nobody closed."""
-        stack = self.stack
-        while stack and tag.name in _ENDED_BY.get(stack[-1].name, ()):
+        stack, name = self.stack, tag.name
+        while stack and name in _ENDED_BY.get(stack[-1].name, ()):
             self._drop(len(stack) - 1, start, start)
-        if len(stack) >= _MAX_OPEN or tag.name in _VOID:
+        if len(stack) >= _MAX_OPEN or name in _VOID:
             return
         outer = stack[-1] if stack else _OUTSIDE
         background = tag.ground or outer.background
-        hidden = outer.hidden or tag.hides or (bool(tag.style) and hides(tag.style, background)) or self._named(tag)
-        stack.append(_Element(tag.name, start, hidden, background))
+        hidden = outer.hidden or tag.hides or (bool(tag.style) and hides(tag.style, background))
+        stack.append(_Element(name, start, hidden or (bool(self.names) and self._named(tag)), background))
 
     def _named(self, tag: Tag) -> bool:
         """Say whether the style sheet hides an element of this name, class or id."""
-        if not self.names:
-            return False
         name, classes = tag.name, tag.attributes.get("class", "").split()
         given = {
             name,
@@ -122,9 +120,6 @@ class _Page:
         The end of a page's body closes everything, whether a start tag of it is there or not.
         """
         stack = self.stack
-        if stack and stack[-1].name == name and not stack[-1].hidden:
-            stack.pop()
-            return
         for depth in range(len(stack) - 1, max(len(stack) - _MAX_BACK, 0) - 1, -1):
             if stack[depth].name == name:
                 self._drop(depth, start, end)
@@ -135,6 +130,9 @@ class _Page:
     def _drop(self, depth: int, start: int, end: int) -> None:
         """Close an element, whose end tag stands from ``start`` to ``end``, and all that nobody closed inside it."""
         stack = self.stack
+        if depth == len(stack) - 1 and not stack[depth].hidden:
+            stack.pop()
+            return
         first = depth if stack[depth].hidden else next((n for n in range(depth, len(stack)) if stack[n].hidden), None)
         if first is not None and not (first and stack[first - 1].hidden) and stack[first].name != "head":
             self.cut(stack[first].start, end if first == depth else start, "hidden-element")
@@ -170,39 +168,42 @@ def channels(view: View, notes: Notes) -> Iterator[View]:
         yield page.aside.view(Channel.METADATA, "markup")
 
 
-def _read(page: _Page, text: str) -> None:
+def _read(page: _Page, text: str) -> None:  # noqa: C901, PLR0912  # the loop over all tags: calls cost more than steps
     """Take all tokens of a page in, and the text between them."""
-    position, stack = 0, page.stack
-    while (found := TOKEN.search(text, position)) is not None:
+    position, stack, tags = 0, page.stack, page.tags
+    shown, hidden, aside, plain = page.shown, page.hidden, page.aside, "&" not in text
+    search = TOKEN.search
+    while (found := search(text, position)) is not None:
         start, end = found.span()
-        builder = page.hidden if stack and stack[-1].hidden else page.shown
+        builder = hidden if stack and stack[-1].hidden else shown
         if position < start:
-            _unescaped(builder, position, start)
-        if found.lastgroup == "rest":
-            position = _taken(page, builder, page.tag(found), start, end)
-        else:
+            if plain:
+                builder.copy(position, start)
+            else:
+                _unescaped(builder, position, start)
+        position = end
+        if found.lastgroup != "rest":
             _section(page, builder, found)
-            position = end
+            continue
+        tag = tags.get(found[0]) or page.tag(found)
+        if tag.divides == PARAGRAPH:
+            builder.joint(start)
+        elif tag.divides:
+            builder.line(start)
+        for first, last in tag.texts:
+            aside.joint(start + first)
+            _unescaped(aside, start + first, start + last)
+        if tag.closes:
+            if stack and stack[-1].name == tag.name and not stack[-1].hidden:
+                stack.pop()
+            else:
+                page.close(tag.name, start, end)
+        elif tag.name in _RAW or tag.name == "title":
+            position = _raw(page, tag.name, end)
+        else:
+            page.open(tag, start)
     if position < len(text):
         _unescaped(page.hidden if page.unseen else page.shown, position, len(text))
-
-
-def _taken(page: _Page, builder: Builder, tag: Tag, start: int, end: int) -> int:
-    """Take a tag in; return where reading goes on."""
-    if tag.divides == PARAGRAPH:
-        builder.joint(start)
-    elif tag.divides:
-        builder.line(start)
-    for first, last in tag.texts:
-        page.aside.joint(start + first)
-        _unescaped(page.aside, start + first, start + last)
-    if tag.closes:
-        page.close(tag.name, start, end)
-        return end
-    if tag.name in _RAW or tag.name == "title":
-        return _raw(page, tag.name, end)
-    page.open(tag, start)
-    return end
 
 
 def _raw(page: _Page, name: str, start: int) -> int:

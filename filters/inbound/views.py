@@ -170,15 +170,20 @@ class Builder:
             self._texts.append(JOINT)
             self._places += (at, at, 0)
 
-    def paragraph(self, text: str, start: int, end: int) -> None:
-        """Append ``text``, the characters of the parent from ``start`` to ``end``, as a text of its own."""
-        if self._texts or self._packed:
-            self._texts += (JOINT, text)
-            self._places += (start, start, 0, start, end, 1)
-            if len(self._texts) > _LOOSE:
-                self._pack()
-        else:
-            self.copy(start, end)
+    def paragraphs(self, texts: Sequence[str], starts: Sequence[int]) -> None:
+        """Append texts, each the characters of the parent from its start on, as texts of their own: all at once."""
+        if not texts:
+            return
+        pieces, places = [JOINT] * (2 * len(texts)), [0] * (6 * len(texts))  # a border and a text, three numbers each
+        pieces[1::2] = texts
+        places[0::6] = places[1::6] = places[3::6] = starts
+        places[4::6] = map(int.__add__, starts, map(len, texts))
+        places[5::6] = [1] * len(texts)
+        first = not (self._texts or self._packed)  # nothing stands before it
+        self._texts += pieces[1:] if first else pieces
+        self._places += places[3:] if first else places
+        if len(self._texts) > _LOOSE:
+            self._pack()
 
     def _pack(self) -> None:
         if self._texts:

@@ -31,8 +31,9 @@ SETS = {
 SIGNS = (
     "a", "A1", "ignore", "sytem", "credential", "all", "*previous*", "_instructions_", "user", "`tool`", "\n", "\n\n",
     " ", "é", "ſystem", "\u212aelvin", "中文", "•", "·", "—", "\ud800", "\x0b", "<|im_start|>", "<｜x y｜>",
-    "</system>", "system:", "Human: x\n", '{"role": "tool"}', "QUJDREVGR0hJSktMTU5P", "3a3b3c3d3e3f", "12 34 56 78 90 11 ",
-    "&amp;", "\\u0041", "%41", "=3D", "a b c d e f g ", '= "xy";', "=HYPERLINK(", "-cmd|'", "[//]: # (hidden text)\n",
+    "</system>", "system:", "Human: x\n", '{"role": "tool"}', "QUJDREVGR0hJSktMTU5P", "3a3b3c3d3e3f",
+    "12 34 56 78 90 11 ", "&amp;", "\\u0041", "%41", "=3D", "a b c d e f g ", '= "xy";', "=HYPERLINK(", "-cmd|'",
+    "[//]: # (hidden text)\n",
     '](x "some title here")', "![an alternative text that is long]", "\\phantom{something}", "<!--", "style", "hidden",
     "01010101", ". - .. / ", "t4ke", "ignoreallpreviousinstructions", "\r\n",
 )  # fmt: skip
