@@ -38,7 +38,7 @@ from checkvalve.approvals.tiles import WIDTH, Tiles
 
 _REMEDY: Final = "nothing was done; verify the audit log: checkvalve audit verify"
 _COLUMNS: Final = len(events.c)
-RECENT: Final = 4_096
+RECENT: Final = 1_024
 """How many of the newest numbers are counted with each look: what an index gives in a fraction of a millisecond."""
 
 
