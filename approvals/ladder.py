@@ -2,9 +2,9 @@
 
 1. What is over is closed first: a question whose time is up expires, and nobody is reminded of it. 2. Of each question
 with a rung that is due, the plan's row is compared and set, and the event of the rung is written with it. Where several
-rungs were missed, each has its event, and people are told of the newest reminder only. 3. Where nobody of the present
-step of a question can be reached, the next one is told at once (:mod:`ladder_ahead`). 4. Where accounts or questions
-have changed since the last look, it is counted anew whether anybody could decide what waits. 5. Who may look after a
+rungs were missed, each has its event, and people are told of the newest reminder only. 3. Where accounts or questions
+have changed since the last look, it is counted anew whether anybody could decide what waits. 4. Where nobody of the
+present step of a question can be reached, the next one is told at once (:mod:`ladder_ahead`). 5. Who may look after a
 broken glass is told every day that somebody has to.
 
 Guarantees: nothing here decides; a record that was changed beside the log is left alone, named, and holds up no other
@@ -21,9 +21,9 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import afterlook_due, deciding, ladder_ahead, ladder_scene, plans, reach, stuck, votes
 from checkvalve.approvals.errors import StoreCorruptError
-from checkvalve.approvals.ladder_ahead import Told, climb_ahead, hooks_due
+from checkvalve.approvals.ladder_ahead import Told, climb_ahead, hooks_due, stalled
 from checkvalve.approvals.ladder_climb import CLOCK, Climbed, climb
-from checkvalve.approvals.ladder_scene import ESCALATED, Around
+from checkvalve.approvals.ladder_scene import ESCALATED
 from checkvalve.approvals.overdue import close_overdue, readable
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import Question
@@ -46,6 +46,11 @@ AGAIN: Final = 60_000_000
 """Microseconds after which it is looked again whether what nobody could decide can be decided."""
 _row = plan_rows.c
 _OPEN = proposals.c.state == State.PENDING.value
+_TURNS: Final = [
+    moment.between(sa.bindparam("since") + 1, sa.bindparam("until"))
+    for moment in (delegation_rows.c.starts_at, delegation_rows.c.expires_at)
+]
+_HANDED: Final = sa.select(delegation_rows.c.id).where(sa.or_(*_TURNS)).limit(1)
 
 
 @dataclass(slots=True)
@@ -79,8 +84,10 @@ class Ladder:
                     look.done += climb(connection, name, now, self._queue, answers)
             except StoreCorruptError:
                 look.damaged.append(name)
-        self._ahead(look, now)
+        news = self._news(now)
         look.done += self._reach(now)
+        if self._ahead(look, now, news):
+            look.done += self._reach(now)  # the last step may have been told, and nobody reached
         look.done += [Climbed(name, "afterlook", who) for name, who in afterlook_due.remind(self._queue).items()]
         return look
 
@@ -107,24 +114,31 @@ class Ladder:
                 connection.execute(done.values(next_at=None))
         return waiting
 
-    def _ahead(self, look: Look, now: int) -> None:
-        """Do step 3."""
-        queue = self._queue
+    def _news(self, now: int) -> list[str] | None:
+        """Return the questions to look at; see :meth:`_changed`."""
+        with self._queue.store.read() as connection:
+            return self._changed(connection, _end(connection), now)
+
+    def _ahead(self, look: Look, now: int, wanted: Sequence[str] | None) -> bool:
+        """Do step 4; says whether a step was told."""
+        queue, before = self._queue, len(look.done)
         with queue.store.read() as connection:
-            wanted = self._changed(connection, _end(connection), now)
             failing = set(ladder_scene.failing(connection))
             more = {name for name, _, _ in failing - self._failing}
             names = ladder_scene.with_steps_left(connection) if wanted is None else sorted({*wanted, *more})
-            around = Around.at(connection, queue, now) if names else None
         self._failing = failing
-        for name in names:
-            try:
-                look.done += [_told(name, item) for item in climb_ahead(queue, name, now, around)]
-            except StoreCorruptError:
-                look.damaged += [] if name in look.damaged else [name]
+        for start in range(0, len(names), BATCH):
+            found, damaged = stalled(queue, names[start : start + BATCH], now)
+            for name in found:
+                try:
+                    look.done += [_told(name, item) for item in climb_ahead(queue, name, now)]
+                except StoreCorruptError:
+                    damaged.append(name)
+            look.damaged += [name for name in damaged if name not in look.damaged]
+        return len(look.done) > before
 
     def _reach(self, now: int) -> list[Climbed]:
-        """Do step 4."""
+        """Do step 3."""
         alone = self._queue.bench.single_user
         with self._queue.store.read() as connection:
             end = _end(connection)
@@ -255,9 +269,7 @@ def _told(name: str, item: Told) -> Climbed:
 
 def _handed(connection: sa.Connection, since: int, now: int) -> bool:
     """Say whether a hand-over began or ended by the clock since then."""
-    row = delegation_rows.c
-    within = [sa.and_(moment > since, moment <= now) for moment in (row.starts_at, row.expires_at)]
-    return connection.execute(sa.select(row.id).where(sa.or_(*within)).limit(1)).first() is not None
+    return connection.execute(_HANDED, {"since": since, "until": now}).first() is not None
 
 
 __all__ = ["AGAIN", "BATCH", "Climbed", "Ladder", "Look", "stuck_now"]

@@ -82,16 +82,30 @@ def oncall_body(to: Sequence[str], answers: Mapping[str, OnDuty], scene: Scene) 
     return {**found, "cannot": {**reasons}} if reasons else found
 
 
-def climb_ahead(queue: Queue, proposal_id: str, now: int, around: Around | None = None) -> list[Told]:
-    """Do steps 1 to 3 for one question; returns the steps that were told now.
+def stalled(queue: Queue, names: Sequence[str], now: int) -> tuple[list[str], list[str]]:
+    """Return which of these questions have a step that reaches nobody, and which cannot be read: one look at many."""
+    found: list[str] = []
+    damaged: list[str] = []
+    with queue.store.read() as connection:
+        around = Around.at(connection, queue, now) if names else None
+        for name in names:
+            try:
+                standing = _standing(connection, queue, name, now, around)
+            except StoreCorruptError:
+                damaged.append(name)
+            else:
+                found += [name] if standing is not None and standing.why() else []
+    return found, damaged
 
-    ``around`` is for the first look, where many questions are looked at; what is written rests on a look of its own.
+
+def climb_ahead(queue: Queue, proposal_id: str, now: int) -> list[Told]:
+    """Do steps 1 to 3 for one question; returns the steps that were told now.
 
     Raises:
         StoreCorruptError: the question or its plan is not what the log says.
     """
     with queue.store.read() as connection:
-        standing = _standing(connection, queue, proposal_id, now, around)
+        standing = _standing(connection, queue, proposal_id, now)
     if standing is None or not standing.why():
         return []
     answers = asked(queue, hooks_of(standing.steps, standing.told, len(standing.steps), 0), now)
@@ -139,8 +153,8 @@ class _Standing:
         ladder = rungs(scene.plan, created_at=proposal.created_at, decide_by=proposal.decide_by)
         by_time = sum(bool(rung.to) for rung in ladder[: row.step])
         steps = [rung for rung in ladder if rung.to]
-        every = told_steps(connection, proposal.id)
-        return cls(proposal, scene, steps, max(by_time, row.ahead), row, every)
+        told = max(by_time, row.ahead)
+        return cls(proposal, scene, steps, told, row, told_steps(connection, proposal.id) if told else [])
 
     def why(self) -> dict[str, str]:
         """Return why nobody of the present step can be reached; empty where somebody can, or no step is left."""
@@ -213,4 +227,4 @@ def _standing(
     return _Standing.of(connection, proposal, scene, _Row(row.step, row.ahead, row.unreachable_at))
 
 
-__all__ = ["Told", "climb_ahead", "hooks_due", "hooks_of", "is_told", "lost", "oncall_body"]
+__all__ = ["Told", "asked", "climb_ahead", "hooks_due", "hooks_of", "is_told", "lost", "oncall_body", "stalled"]
