@@ -168,11 +168,11 @@ def test_a_changed_file_is_read_again_and_a_broken_one_answers_nothing(tmp_path:
 
 @pytest.mark.claim("C9")
 def test_the_file_and_its_secrets_are_refused_where_the_agent_can_write(tmp_path: Path) -> None:
-    work, safe = tmp_path / "work", tmp_path / "safe"
+    work, safe = tmp_path / "agent", tmp_path / "safe"
     work.mkdir()
     safe.mkdir()
     service = '[[service]]\nname = "x"\nurl = "https://a.example"\ntoken_file = "{}"\n'
-    (safe / "oncall.toml").write_text(service.format("../work/token"))
+    (safe / "oncall.toml").write_text(service.format("../agent/token"))
     (work / "oncall.toml").write_text(service.format("token"))
     database = f"sqlite:///{tmp_path}/gate.db"
     for file, said in ((work, "file of on-call schedules"), (safe, "secret of an on-call service 1")):
