@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 
@@ -94,11 +94,11 @@ def markdown(dice: random.Random) -> str:
     return f"## {sentence(dice)}\n\n{paragraph(dice)} {link}\n\n{dice.choice(blocks)}\n"
 
 
-def languages(dice: random.Random) -> str:
+def languages(dice: random.Random, lines: Sequence[str] = WORLD) -> str:
     """Return a paragraph in one of several languages, its words in changing order."""
-    words = dice.choice(WORLD).split()
-    lines = (" ".join(dice.sample(words, dice.randint(6, len(words)))) for _ in range(dice.randint(2, 4)))
-    return ". ".join(lines) + f" ({dice.choice(NAMES)}, {dice.randint(1, 999)}).\n\n"
+    words = dice.choice(lines).split()
+    said = (" ".join(dice.sample(words, dice.randint(6, len(words)))) for _ in range(dice.randint(2, 4)))
+    return ". ".join(said) + f" ({dice.choice(NAMES)}, {dice.randint(1, 999)}).\n\n"
 
 
 def code(dice: random.Random) -> str:
@@ -163,6 +163,7 @@ FORMS: Final[dict[str, Callable[[int, random.Random], str]]] = {
     "prose": lambda size, dice: _filled(prose, size, dice),
     "Markdown": lambda size, dice: _filled(markdown, size, dice),
     "eight languages": lambda size, dice: _filled(languages, size, dice),
+    "Chinese, Arabic, Hindi": lambda size, dice: _filled(lambda one: languages(one, WORLD[4:]), size, dice),
     "code": lambda size, dice: _filled(code, size, dice),
     "JSON": _records,
     "HTML page": lambda size, dice: f"<html><body>{_filled(page, size, dice)}</body></html>",

@@ -112,7 +112,10 @@ def _may_be_more(text: str, start: int, end: int) -> bool:
 
 def _append_from(builder: Builder, start: int, end: int) -> None:
     """Append the characters from ``start`` to ``end``, their escapes undone."""
-    builder.undone(_ESCAPE, _meant, start, end)
+    if builder.parent.text.find("\\", start, end) < 0:
+        builder.copy(start, end)
+    else:
+        builder.undone(_ESCAPE, _meant, start, end)
 
 
 def _meant(found: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ from checkvalve.filters.inbound import scan_inbound
 from checkvalve.filters.outcomes import Status
 
 PLACE = Path(__file__).resolve().parents[2] / "benchmarks" / "varied.py"
-FORMS = ("prose", "Markdown", "eight languages", "code", "JSON", "HTML page", "mail")
+FORMS = ("prose", "Markdown", "eight languages", "Chinese, Arabic, Hindi", "code", "JSON", "HTML page", "mail")
 
 
 @pytest.fixture(scope="module")
