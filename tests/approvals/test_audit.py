@@ -173,7 +173,7 @@ def test_a_rewritten_chain_is_found_by_a_saved_head(original: Path, tmp_path: Pa
         "UPDATE votes SET roles = '[]'",
         "UPDATE votes SET endorse = 0",
         "DELETE FROM votes WHERE vote = 'no'",
-        "INSERT INTO votes SELECT id, 'ben', 'ben', 'yes', '[]', '', digest, 1, '', '', 1 FROM proposals LIMIT 1",
+        "INSERT INTO votes SELECT id, 'ben', 'ben', 'yes', '[]', '', '', digest, 1, '', '', 1 FROM proposals LIMIT 1",
         "UPDATE reviewers SET token_hash = 'x' WHERE name = 'ann'",
         "UPDATE reviewers SET disabled_at = NULL WHERE name = 'ben'",
         "DELETE FROM reviewers WHERE name = 'ben'",

@@ -165,7 +165,7 @@ def test_the_terminal_says_how_far_a_quorum_is(run: Run, desk: Desk, token: dict
     )
     assert (done.exit_code, done.output.strip()) == (0, "ben said yes; the call still waits for: one auditor")
     shown = " ".join(run("approvals", "show", proposal.id).output.split())
-    for line in ("one approver and one auditor", "ben (approver): known", "missing one auditor"):
+    for line in ("one approver and one auditor", "ben (approver, with a token): known", "missing one auditor"):
         assert line in shown
     body = json.loads(run("approvals", "show", proposal.id, "--json").output)
     assert body["missing"] == [{"auditor": 1}]
