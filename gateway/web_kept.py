@@ -18,6 +18,7 @@ from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.records import State
 from checkvalve.gateway import web_delegations, web_glass, web_item, web_queue, web_standing
 from checkvalve.gateway.web_desk import HOME, Form, Stop, Visit
+from checkvalve.gateway.web_seed_items import open_seed, seed_card
 from checkvalve.gateway.web_text import Shown, shown
 
 AGAIN: Final = frozenset({409, 422, 425})
@@ -68,7 +69,9 @@ def page_again(visit: Visit, stop: Stop, typed: Kept) -> Response | None:
 
 
 def _card(visit: Visit, name: str) -> Response | None:
-    """Return the card, where it still has forms."""
+    """Return the card, where it still has forms; that of an item that looks like one as well."""
+    if (item := open_seed(visit, name)) is not None:
+        return seed_card(visit, item)
     proposal = visit.desk.queue.get(name)
     return web_item.show_card(visit, proposal) if proposal.state in _WITH_FORMS else None
 
