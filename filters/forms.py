@@ -13,7 +13,8 @@ from typing import Final, TypeAlias
 
 _TOKEN: Final = re.compile(
     r"(?P<set>\[\^?\]?(?:[^\]\\]|\\x\{[0-9a-fA-F]+\}|\\.)*\])|(?P<open>\((?:\?[a-z]*:|(?!\?)))|(?P<flags>\(\?[a-z]+\))"
-    r"|(?P<close>\))|(?P<or>\|)|(?P<atom>\\x\{[0-9a-fA-F]+\}|\\x[0-9a-fA-F]{2}|\\.|[^\[])",
+    r"|(?P<close>\))|(?P<or>\|)|(?P<run>[a-z0-9 ]{2,}(?![*+?{]))"
+    r"|(?P<atom>\\x\{[0-9a-fA-F]+\}|\\x[0-9a-fA-F]{2}|\\.|[^\[])",
     re.DOTALL,
 )
 _REPEAT: Final = re.compile(r"[*+?]\??|\{\d+(?:,\d*)?\}\??")
@@ -22,10 +23,15 @@ _PLACES: Final = frozenset({"^", "$", r"\b", r"\A", r"\z"})
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """One character, a set of them, or a place between two; and how often it stands there."""
+    """One character, a set of them, or a place between two, and how often it stands there; or a run of characters."""
 
     text: str
     repeat: str = ""
+
+    @property
+    def is_run(self) -> bool:
+        """Say whether it is several letters, digits or blanks, one after the other."""
+        return len(self.text) > 1 and self.text[0] not in "\\[("
 
     @property
     def is_place(self) -> bool:
@@ -118,7 +124,9 @@ def turned(group: Group) -> Group:
     ends = {"^": "$", "$": "^", r"\A": r"\z", r"\z": r"\A"}
 
     def node(one: Node) -> Node:
-        return turned(one) if isinstance(one, Group) else replace(one, text=ends.get(one.text, one.text))
+        if isinstance(one, Group):
+            return turned(one)
+        return replace(one, text=one.text[::-1] if one.is_run else ends.get(one.text, one.text))
 
     return replace(group, rows=tuple(tuple(map(node, reversed(row))) for row in group.rows))
 

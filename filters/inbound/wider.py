@@ -48,7 +48,16 @@ def rarest(group: Group) -> Group:
 
 def _length(row: Row) -> int:
     """Return how many characters a match of ``row`` has at least."""
-    sizes = (min(map(_length, node.rows)) if isinstance(node, Group) else 0 if node.is_place else 1 for node in row)
+    sizes = (
+        min(map(_length, node.rows))
+        if isinstance(node, Group)
+        else 0
+        if node.is_place
+        else len(node.text)
+        if node.is_run
+        else 1
+        for node in row
+    )
     return sum(size * least(node.repeat) for size, node in zip(sizes, row, strict=True))
 
 
@@ -94,8 +103,12 @@ def _stays(node: Node) -> bool:
     return _stays_one(node.text)
 
 
+def _is_run(item: str) -> bool:
+    return item.isascii() and item.replace(" ", "").isalnum()
+
+
 def _stays_one(item: str) -> bool:
-    if item in {r"\w", r"\d", r"\s", r"\b"}:
+    if item in {r"\w", r"\d", r"\s", r"\b"} or _is_run(item):
         return True
     if len(item) == 1:
         return item not in ENDS
@@ -130,8 +143,8 @@ def rotated(group: Group) -> Group:
 
 
 def _moved(item: str) -> str:
-    if len(item) == 1:
-        return codecs.encode(item, "rot13") if item.isascii() and item.islower() else item
+    if len(item) == 1 or _is_run(item):
+        return codecs.encode(item, "rot13") if item.isascii() and item == item.lower() else item
     if item in {"a-z", "0-9", "A-Z"} or item.startswith("\\") or not any(char.isalpha() for char in item):
         return item
     raise ValueError(f"{item} cannot be moved")
@@ -164,7 +177,7 @@ def _is_word(row: Row, *, first: bool) -> bool:
         if isinstance(node, Group):
             if not all(_is_word(inner, first=first) for inner in node.rows):
                 return False
-        elif not _is_letter(node):
+        elif not (_is_alnum(node.text[0 if first else -1]) if node.is_run else _is_letter(node)):
             return False
         if least(node.repeat) > 0:
             return True
