@@ -1,8 +1,9 @@
 """Which HTTP status each cause has, and the coarser word beside it.
 
 1. 410: what was asked about is over for good, and asking again changes nothing. 2. 409: it is otherwise than the
-request takes it for; look again, then it may work. 3. 403: not with these rights, roles, proofs, or not here. 4. 412
-and 428: the digest in ``If-Match`` is another one, or missing. 5. 422: what was sent cannot be taken. 6. 503: not now.
+request takes it for, or somebody else's answer was first; look again. 3. 403: not with these rights, roles, proofs, or
+not here. 4. 412 and 428: the digest in ``If-Match`` is another one, or missing. 5. 422: what was sent cannot be taken.
+6. 503: not now.
 
 Guarantees: the status follows from the cause alone, and no handler reads a message; what is not an answer of the queue
 keeps its words to itself.
@@ -35,6 +36,7 @@ from checkvalve.approvals.errors import (
 STATUS: Final[Mapping[Cause, int]] = {
     **{cause: 410 for cause in Cause if cause.startswith("already_")},
     Cause.ALREADY_APPROVED: 409,
+    Cause.ALREADY_REJECTED: 409,  # who lost a race is told so in one way, whoever won it
     Cause.ALREADY_EXECUTING: 409,
     Cause.ALREADY_UNKNOWN: 409,
     Cause.ENDED: 410,

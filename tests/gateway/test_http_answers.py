@@ -123,7 +123,7 @@ def test_a_response_reaches_the_actor_by_reference_only(desk: Table) -> None:
     assert told["detail"]
     assert "chief" not in str(desk.log("t1"))
     again = desk.decide(row, "respond", message=text)
-    assert problem(again) == (410, "decided")
+    assert problem(again) == (409, "decided")
 
 
 def test_a_question_is_asked_by_a_reviewer_and_answered_by_the_requesters_program(desk: Table) -> None:
