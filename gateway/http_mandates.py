@@ -37,7 +37,8 @@ def grant(thread: Thread, body: NewMandate, server: Server, client: Runner, resp
     server.own(thread, client)
     (found,) = server.give(thread, client, [body.value()])
     response.headers["Location"] = f"/runs/{thread}/mandates/{found.id}"
-    return found.to_json(server.gateway.queue.clock())
+    queue = server.gateway.queue
+    return mandate_shown(found.to_json(queue.clock()), queue.veiling.veil(thread))
 
 
 @router.delete("/runs/{thread}/mandates/{given}", responses=PROBLEMS)
@@ -47,11 +48,12 @@ def revoke(thread: Thread, given: Given, server: Server, client: Runner) -> View
     queue = server.gateway.queue
     try:
         found = queue.mandates.find(given, thread=thread)
-        return queue.mandates.take_back(found.id, by=f"client:{client.name}").to_json(queue.clock())
+        ended = queue.mandates.take_back(found.id, by=f"client:{client.name}")
     except NotFoundError as error:
         raise _unknown("mandate") from error
     except ConflictError as error:
         raise _ended(error, "mandate") from error
+    return mandate_shown(ended.to_json(queue.clock()), queue.veiling.veil(thread))
 
 
 @router.get("/runs/{thread}/endorsements", responses=PROBLEMS)
