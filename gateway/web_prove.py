@@ -21,6 +21,7 @@ from checkvalve.gateway.web_account import address_of, own
 from checkvalve.gateway.web_desk import DEVICE_COOKIE, HOME, Looking, Posted, Sent, Stop, Visit, back, link
 from checkvalve.gateway.web_door import TooManyTriesError, typed
 from checkvalve.gateway.web_text import line
+from checkvalve.gateway.web_titles import title_view
 
 MAX_SECRET: Final = 300
 """Characters of a password or token that are looked at."""
@@ -114,11 +115,11 @@ def step_up_of(
             return None
     response, nonce = sent.get("response"), sent.get("nonce")
     if not response and not sent.get("secret"):  # 2.
-        return _ask(sent, Item.of(proposal, decision), proposal.tool)
+        return _ask(sent, Item.of(proposal, decision), proposal)
     try:  # 3.
         return _checked(request, sent, Item.of(proposal, decision), response, nonce)
     except (CredentialError, StepUpError):
-        return _ask(sent, Item.of(proposal, decision), proposal.tool, status=401)
+        return _ask(sent, Item.of(proposal, decision), proposal, status=401)
 
 
 def _checked(request: Request, sent: Posted, item: Item, response: str, nonce: str) -> StepUp:
@@ -130,7 +131,7 @@ def _checked(request: Request, sent: Posted, item: Item, response: str, nonce: s
     return _secret(request, sent, lambda secret: stepup.with_secret(door.checks, visit.reviewer, item, secret))
 
 
-def _ask(sent: Posted, item: Item, tool: str, status: int = 200) -> Response:
+def _ask(sent: Posted, item: Item, proposal: Proposal, status: int = 200) -> Response:
     visit = sent.visit
     asked = _asked(visit, "", item.proposal_id, item)
     return visit.page(
@@ -138,7 +139,8 @@ def _ask(sent: Posted, item: Item, tool: str, status: int = 200) -> Response:
         status,
         item=item.proposal_id,
         answer=_ANSWERS[item.decision],
-        tool=line(tool),
+        title=title_view(visit.desk.queue.veiling.seen(proposal)),
+        tool=line(proposal.tool),
         digest=item.digest.removeprefix("sha256:"),
         carried=[(name, sent.get(name)) for name in _CARRIED],
         failed=status != 200,  # noqa: PLR2004  # HTTP's

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -19,6 +20,9 @@ from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.titles import Headline, Slot, Value, headline
 from checkvalve.gateway.web_text import Shown, line, pieces
 from checkvalve.gateway.web_words import Words
+
+ANSWER: Final = "answer"
+"""The sentence that names no tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,14 @@ class TitleView:
                 yield kind, SlotView(line(part.name), tuple(map(_value, part.values)), part.more)
             else:
                 yield "frame" if kind == "words" and self.found.key else kind, line(part)
+
+    def says(self, shown: Collection[Shown]) -> bool:
+        """Return whether it is our own sentence and has the tool and all of these values, none of them shortened."""
+        if not self.found.key or self.found.key == ANSWER:
+            return False
+        slots = [*self.found.slots.values(), *([self.found.also] if self.found.also is not None else [])]
+        said = {value.plain() for slot in slots for value in slot.values if not value.clipped()[1]}
+        return all(not one.left_out and one.plain in said for one in shown)
 
 
 def title_view(row: Seen) -> TitleView:

@@ -125,8 +125,9 @@ class CardView:
 
     @property
     def asked(self) -> tuple[ArgumentView, ...]:
-        """The arguments that the question is about."""
-        return tuple(item for item in self.arguments if item.asked_about)
+        """The arguments that the question is about, those that the rule names first."""
+        found = (item for item in self.arguments if item.asked_about)
+        return tuple(sorted(found, key=lambda item: item.role != self.rule.removeprefix("untrusted-")))
 
     @property
     def target(self) -> ArgumentView | None:

@@ -38,6 +38,15 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert not [target for target in targets if target and not (page.parent / target).exists()]
 
 
+def test_every_picture_is_shown_says_what_is_to_be_seen_and_is_small() -> None:
+    files = {file.stem: file for file in (ROOT / "docs/screenshots").glob("*.png")}
+    texts = [page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")]
+    shown = [found for text in texts for found in re.findall(r"!\[([^\]]*)\]\(screenshots/([\w-]+)\.png\)", text)]
+    assert {name for _, name in shown} == set(files)
+    assert not [name for alt, name in shown if len(alt.split()) < 4], "an alt text says what is to be seen"
+    assert not [name for name, file in files.items() if file.stat().st_size > 300_000]
+
+
 def test_every_rule_of_the_default_policy_is_explained() -> None:
     page = read("docs/policy.md")
     rules = re.findall(r'@id\("([^"]+)"\)', read("approvals/default.cedar"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from checkvalve.approvals import remarks
 from checkvalve.approvals.edits import current
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.reviewers import Reviewer
+from tests.gateway.pictures import SMALL, folder, shoot
 from tests.gateway.review_world import BIDI, FORGED, Review
 from tests.gateway.test_web_browser import CONTRAST, Tabs, armed, chromium, site, stopped  # noqa: F401  # fixtures
 
@@ -163,27 +163,21 @@ def test_everything_can_be_read_and_nothing_is_wider_than_the_screen(
         assert page.evaluate(UNNAMED) == 0
 
 
-def test_pictures_of_the_other_answers(site: Tabs, tmp_path: Path, root: Path) -> None:  # noqa: F811
-    wanted = os.environ.get("SCREENSHOTS")
-    folder = root / "docs" / "screenshots" if wanted else tmp_path / "screenshots"
-    folder.mkdir(exist_ok=True)
+def test_pictures_of_the_other_answers(site: Tabs, tmp_path: Path) -> None:  # noqa: F811
+    place = folder(tmp_path)
     review = site.review
     row, other = review.poisoned(), review.bill()
     talked(review, row)
-    shots: dict[str, dict[str, Any]] = {"": {}, "-small": {"viewport": {"width": 390, "height": 844}}}
-    for suffix, options in shots.items():
+    for suffix, options in (("", {}), ("-small", SMALL)):
         page = site.page(**options)
         page.goto(site.url(f"/review/items/{row.id}"))
         page.evaluate("document.querySelectorAll('.more details').forEach((one) => { one.open = true; })")
-        page.wait_for_timeout(900)
-        page.screenshot(path=folder / f"talk{suffix}.png", full_page=True)
+        shoot(page, place, f"talk{suffix}", "section:has(> .talk)")
         page.goto(site.url(f"/review/items/{other.id}/edit"))
-        page.wait_for_timeout(900)
-        page.screenshot(path=folder / f"edit{suffix}.png", full_page=True)
+        shoot(page, place, f"edit{suffix}")
     page = site.page()
     page.goto(site.url(f"/review/items/{row.id}/edit"))
     page.fill("textarea[name=arg-2]", "me@corp.example")
     page.click("main button.yes")
     page.wait_for_url("**done=edited")
-    page.screenshot(path=folder / "edited.png", full_page=True)
-    assert len(list(folder.glob("*.png"))) >= 5
+    shoot(page, place, "edited", "section.edited")

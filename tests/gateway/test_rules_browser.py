@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from checkvalve.approvals.roles import Role
+from tests.gateway.pictures import folder, shoot
 from tests.gateway.review_world import Review, reviewing
 from tests.gateway.test_web_browser import CONTRAST, Tabs, running
 from tests.gateway.test_web_browser import chromium as chromium  # noqa: PLC0414  # the fixture
@@ -58,7 +58,8 @@ def test_two_people_change_the_rules_on_the_pages(tabs: Tabs, tmp_path: Path) ->
     page.click("section[aria-labelledby=propose] button")
     page.wait_for_url("**done=rules.proposed")
     where = page.url.partition("?")[0]
-    _picture(page, "rule-change")
+    place = folder(tmp_path)
+    _picture(page, place, "rule-change")
     review.token = ben
     other = tabs.page()
     assert "wait for a second person: 1" in other.inner_text("main")
@@ -71,7 +72,8 @@ def test_two_people_change_the_rules_on_the_pages(tabs: Tabs, tmp_path: Path) ->
     other.click("button.yes")
     other.wait_for_url("**done=rules.adopted")
     assert review.gateway.queue.rule_changes.find(where.rsplit("/", 1)[1]).state == "in force"
-    _picture(other, "rules", tabs.url("/review/rules"))
+    _picture(other, place, "rules", tabs.url("/review/rules"))
+    _picture(other, place, "rules-text", f"{where}/text/manifest")
     for narrow in (where, tabs.url("/review/rules"), f"{where}/text/manifest"):
         other.set_viewport_size({"width": 390, "height": 800})
         other.goto(narrow)
@@ -80,9 +82,7 @@ def test_two_people_change_the_rules_on_the_pages(tabs: Tabs, tmp_path: Path) ->
     assert not [text for text in tabs.said if "Password forms should" not in text]
 
 
-def _picture(page: Any, name: str, where: str = "") -> None:
+def _picture(page: Any, place: Path, name: str, where: str = "") -> None:
     if where:
         page.goto(where)
-    if os.environ.get("SCREENSHOTS"):
-        folder = Path(__file__).resolve().parents[2] / "docs" / "screenshots"
-        page.screenshot(path=folder / f"{name}.png", full_page=True)
+    shoot(page, place, name)

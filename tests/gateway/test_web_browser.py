@@ -1,8 +1,6 @@
 """The review pages in Chromium: keys, arming, forged cards, frames, focus, small screens, dark mode, contrast.
 
-Everything is started here: a server on the loopback address and a headless browser. The pictures that the
-documentation shows are taken by the last test, into ``docs/screenshots`` where ``SCREENSHOTS`` is set, else
-into a folder of the test.
+Everything is started here: a server on the loopback address and a headless browser.
 """
 
 from __future__ import annotations
@@ -378,32 +376,3 @@ def test_longer_languages_fit_too(language: str, site: Tabs) -> None:
         page.goto(site.url(where[name]))
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
         assert page.evaluate("document.documentElement.lang") == language
-
-
-def test_pictures_of_every_page(site: Tabs, tmp_path: Path, root: Path) -> None:
-    wanted = os.environ.get("SCREENSHOTS")
-    folder = root / "docs" / "screenshots" if wanted else tmp_path / "screenshots"
-    folder.mkdir(exist_ok=True)
-    where = paths(site.review)
-    site.review.desk.sessions.clock = time.time
-    page = site.page()
-    for name, path in where.items():
-        page.goto(site.url(path))
-        page.wait_for_timeout(900)
-        page.screenshot(path=folder / f"{name}.png")
-    others: dict[str, dict[str, Any]] = {
-        "card-dark": {"color_scheme": "dark"},
-        "card-de": {"locale": "de"},
-        "card-zh": {"locale": "zh"},
-        "card-small": {"viewport": {"width": 390, "height": 844}},
-    }
-    for name, options in others.items():
-        other = site.page(**options)
-        other.goto(site.url(where["card"]))
-        other.wait_for_timeout(900)
-        other.screenshot(path=folder / f"{name}.png")
-    door = site.browser.new_context(locale="en").new_page()
-    door.goto(site.url("/review/signin"))
-    door.screenshot(path=folder / "signin.png")
-    site.said.clear()
-    assert len(list(folder.glob("*.png"))) >= len(where) + 5

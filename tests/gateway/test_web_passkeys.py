@@ -5,7 +5,6 @@ The pictures of the account's pages for the documentation are taken here, as in 
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from checkvalve.approvals.passkey_wire import Site as PasskeySite
 from checkvalve.approvals.proofs import Proof
 from checkvalve.approvals.records import State
 from checkvalve.approvals.verify import verify
+from tests.gateway.pictures import folder, shoot
 from tests.gateway.review_world import Review, reviewing
 from tests.gateway.test_web_browser import CONTRAST, PATIENCE, chromium, running  # noqa: F401  # a fixture
 
@@ -171,20 +171,16 @@ def places(desk: Desk, page: Any) -> dict[str, str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1_200])
-def test_the_pages_of_accounts_fit_and_can_be_read(
-    scheme: str, width: int, desk: Desk, tmp_path: Path, root: Path
-) -> None:
+def test_the_pages_of_accounts_fit_and_can_be_read(scheme: str, width: int, desk: Desk, tmp_path: Path) -> None:
     page = desk.enter(desk.tab(viewport={"width": width, "height": 900}, color_scheme=scheme))
-    wanted = os.environ.get("SCREENSHOTS") and (scheme, width) in {("light", 1_200), ("dark", 390)}
-    folder = root / "docs" / "screenshots" if wanted else tmp_path
+    wanted = (scheme, width) in {("light", 1_200), ("dark", 390)}
+    place = folder(tmp_path) if wanted else tmp_path
     for name, path in places(desk, page).items():
         page.goto(desk.origin + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
         assert page.evaluate(CONTRAST) == [], name
         assert page.evaluate(SMALL) == 0, name
-        page.screenshot(
-            path=folder / (f"{name}.png" if scheme == "light" else f"{name}-dark-small.png"), full_page=True
-        )
+        shoot(page, place, name if scheme == "light" else f"{name}-dark-small")
 
 
 @pytest.mark.parametrize("language", ["de", "zh"])
