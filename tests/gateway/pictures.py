@@ -98,7 +98,8 @@ def shoot(page: Any, place: Path, name: str, at: str = "") -> None:
         assert page.locator(at).first.is_visible(), (name, at)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), f"{name} is too wide"
     assert page.evaluate(CONTRAST) == [], name
-    page.wait_for_timeout(900)  # until the answers are open; nothing depends on it
+    if place == SHOWN:
+        page.wait_for_timeout(900)  # until the answers are open; nothing depends on it
     page.screenshot(path=place / f"{name}.png", animations="disabled")
 
 
