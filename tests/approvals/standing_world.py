@@ -12,8 +12,10 @@ from typing import Any
 from checkvalve.approvals.manifest import schema_digest
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.risk import Tier, tier_of
 from checkvalve.approvals.standing_draft import Widening
 from checkvalve.approvals.standing_entry import StandingEntry
+from checkvalve.approvals.stepup import Checks, Item, with_secret
 from checkvalve.gateway.app import Gateway, build
 from checkvalve.gateway.settings import Settings
 from checkvalve.graphs.session import Call, GuardSession
@@ -101,7 +103,11 @@ class World:
         return self.session(requester=requester).propose(self.call(tool, **args))
 
     def approve(self, proposal: Proposal, by: Reviewer | None = None) -> Proposal:
-        return self.gateway.queue.approve(proposal.id, by or self.ann, proposal.digest, endorse=False, note="seen")
+        who, queue = by or self.ann, self.gateway.queue
+        proof = None
+        if tier_of(str(proposal.decision["action"]), proposal.rule) is Tier.CRITICAL:
+            proof = with_secret(Checks.of(queue.reviewers), who, Item.of(proposal), self.tokens[who.name])
+        return queue.approve(proposal.id, who, proposal.digest, endorse=False, note="seen", step_up=proof)
 
     def run(self, proposal: Proposal, outcome: Any = "done") -> State:
         return self.gateway.executor.run(proposal.id, lambda args, key: outcome).state

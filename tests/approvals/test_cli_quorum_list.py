@@ -46,7 +46,7 @@ def test_a_question_that_takes_two_people_says_how_many_have_said_yes(desk: Desk
     row, other = desk.propose(), desk.propose()
     assert so_far(desk.queue, [row, other]) == {row.id: (0, 2), other.id: (0, 2)}
     desk.approve(row)
-    table = listed(desk).stdout.partition("asked ")[0]
+    table = listed(desk).stdout.partition("call ")[0]
     lines = {line.split()[0]: line.split() for line in table.splitlines()}
     assert lines["id"][-2:] == ["yes", "digest"]
     assert (lines[row.id[:8]][-2], lines[other.id[:8]][-2]) == ("1/2", "0/2")
