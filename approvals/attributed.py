@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from checkvalve.approvals.endorsements import Cover, Endorsement, Use, answering, full_name
 from checkvalve.approvals.fieldspec import ArgumentSpec, Effect, Role
+from checkvalve.approvals.hollow import hollow_leaves
 from checkvalve.approvals.open_folders import open_place
 from checkvalve.approvals.requests import ActionRequest, Leaf
 from checkvalve.approvals.switches import is_safe
@@ -99,7 +100,7 @@ def attribute_leaves(
     says of a value and its kind whether it is a contact of the user; without it nobody is.
     """
     said, judged = index.user_text(), dict[tuple[int, int], _Judged]()
-    for leaf in (*request.leaves(), *_data_keys(request, tool)):
+    for leaf in (*request.leaves(), *_data_keys(request, tool), *hollow_leaves(request.args)):
         if leaf.value is None or leaf.value == "":
             continue
         spec = spec_for(leaf, tool)

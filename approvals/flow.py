@@ -17,6 +17,7 @@ from checkvalve.approvals.named import Chosen
 from checkvalve.approvals.open_hosts import COVER as OPEN_HOST
 from checkvalve.approvals.toolspec import Principal, ToolSpec
 from checkvalve.filters.asking import asking_clauses
+from checkvalve.filters.fields import place_name
 from checkvalve.filters.index import DECODED, AttributionIndex
 from checkvalve.filters.labels import Authority, Readers, Trust
 from checkvalve.filters.links import Link, links
@@ -52,14 +53,14 @@ def resolve_readers(declared: tuple[str, ...] | str | None, principal: Principal
     return Readers.of(owner | {name for name in declared if argument_of(name) is None})
 
 
-def reader_args(declared: tuple[str, ...] | str | None, tool: ToolSpec) -> tuple[tuple[str, str, str], ...]:
+def reader_args(declared: tuple[str, ...] | str | None, tool: ToolSpec) -> tuple[tuple[str, str], ...]:
     """Return the arguments among declared readers: whoever reads what was read from there may have it back.
 
     The names that they stand for are those of this server and kind: a page of another server that is called like a
     repository is another place.
     """
     names = [name for item in declared or () if (name := argument_of(item)) is not None]
-    return tuple((name, _place(tool.server, tool.args[name].kind), tool.args[name].kind) for name in names)
+    return tuple((name, _place(tool.server, tool.args[name].kind)) for name in names)
 
 
 def _place(server: str, kind: str) -> str:
@@ -168,7 +169,7 @@ def _is_users(item: AttributedLeaf, said: str) -> bool:
     A whole value that the user or the system said, and that has a form of its own (an address, a number), counts too.
     """
     text = str(item.leaf.value)
-    if not text.strip() or is_retold(text, said):
+    if is_retold(text, said):  # blanks are no words: which ones they are can spell anything
         return True
     typed = item.spec.kind != "text" and canonical(item.spec.kind, text) == text
     return typed and any(
@@ -181,7 +182,7 @@ def _reads(readers: Readers, item: AttributedLeaf, principal: Principal, server:
     value = canonical(item.spec.kind, str(item.leaf.value)) or str(item.leaf.value)
     if value.casefold().startswith(_PLACE):
         return readers.public  # no name of a destination may look like the place that something was read from
-    if readers.allows(value) or readers.allows(f"{_place(server, item.spec.kind)}{value}"):
+    if readers.allows(value) or readers.allows(place_name(_place(server, item.spec.kind), str(item.leaf.value))):
         return True
     if _is_owners(value, item.spec.kind, principal):
         return True  # whoever may ask the agent may read what it has read, and the answer would tell them

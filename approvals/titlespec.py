@@ -22,10 +22,12 @@ MAX_TITLE: Final = 120
 MAX_SLOTS: Final = 4
 """Values that one sentence can carry; the table of arguments has all of them."""
 _SLOT: Final = re.compile(r"\{([^{}]*)\}")
+_SINGLE: Final = "['`\u00b4\u02b9\u02bb-\u02bd\u02ca\u02cb\u2018-\u201b\u2032\u2035\u275b\u275c\uff07]"
 _QUOTES: Final = re.compile(
-    '["\u00ab\u00bb\u201c-\u201f\u2039\u203a\u2033\u275d\u275e\u300c-\u300f\u301d-\u301f\uff02]'
+    '["\u00ab\u00bb\u02ba\u02dd\u02ee\u05f4\u201c-\u201f\u2033\u2034\u2036\u2037\u2039\u203a\u2057\u275d\u275e\u2e42\u3003'
+    rf"\u300c-\u300f\u301d-\u301f\uff02\U0001f676-\U0001f678]|{_SINGLE}(?={_SINGLE})|(?<={_SINGLE}){_SINGLE}"
 )
-"""Quotation marks, and what looks like one; single ones are apostrophes too, and stay."""
+"""Quotation marks, and what looks like one; a single one is an apostrophe too, and stays where it stands alone."""
 
 
 def pieces_of(title: str) -> Iterator[tuple[bool, str]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from checkvalve.filters.labels import Authority, Readers, Trust
 from checkvalve.filters.origins import UNDECLARED, Field, FieldRule
-from checkvalve.filters.values import canonical, words
+from checkvalve.filters.values import words
 
 Step = str | int
 
@@ -97,9 +98,14 @@ def with_readers(rules: Sequence[FieldRule], args: Mapping[str, object]) -> Sequ
     return [replace(rule, readers=_with_readers(rule, args), reader_args=()) for rule in rules]
 
 
+def place_name(start: str, value: str) -> str:
+    """Return the reader's name of a place, by its exact spelling: names of readers are compared without case."""
+    return f"{start}{hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
 def _with_readers(rule: FieldRule, args: Mapping[str, object]) -> Readers:
-    given = ((start, kind, args.get(name)) for name, start, kind in rule.reader_args)
-    named = [f"{start}{canonical(kind, value) or value}" for start, kind, value in given if isinstance(value, str)]
+    given = ((start, args.get(name)) for name, start in rule.reader_args)
+    named = [place_name(start, value) for start, value in given if isinstance(value, str)]
     return Readers.of({*rule.readers.names, *named}) if named and not rule.readers.public else rule.readers
 
 

@@ -47,7 +47,7 @@ class FieldRule:
     when: tuple[tuple[str, frozenset[str]], ...] = ()
     contact: bool = False
     stamped: bool = False
-    reader_args: tuple[tuple[str, str, str], ...] = ()  # argument, start of the reader's name, kind of the value
+    reader_args: tuple[tuple[str, str], ...] = ()  # argument, and the start of the reader's name
 
 
 UNDECLARED = FieldRule("**")

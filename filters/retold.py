@@ -87,11 +87,12 @@ def is_shortened(value: str, said: str) -> bool:
     "Birthday 3 May" is one of "my birthday is 3 May".
     1. The words are the user's, in their order, letter for letter; only the first letter may be large or small. 2. Left
     out are at most :data:`MAX_LEFT_OUT` words of a closed list, none of which denies or limits anything. 3. Between
-    words stand the user's own signs or one plain blank, and no end of a sentence. 4. At least two words are left.
+    words stand the user's own signs or one plain blank, and no end of a sentence; nothing before them, and behind them
+    at most a full stop. 4. At least two words are left.
     """
     spoken = _spoken(said)
     wanted, tail = _words(value, min(MAX_WORDS, len(spoken)))
-    if not 1 < len(wanted) <= MAX_WORDS or tail.strip() not in _FULL_STOP:
+    if not 1 < len(wanted) <= MAX_WORDS or wanted[0][1] or tail not in _FULL_STOP:
         return False
     return any(_is_thinned(wanted, spoken, start) for start in range(len(spoken) - len(wanted) + 1))
 

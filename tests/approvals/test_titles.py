@@ -23,6 +23,7 @@ from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.seen import Seen, seen
 from checkvalve.approvals.titled import in_a_message, in_words, without_values
 from checkvalve.approvals.titles import SENTENCES
+from checkvalve.approvals.titlespec import without_quotes
 from tests.approvals.made import REVIEW, Desk, decided
 
 TOOL = """
@@ -230,3 +231,17 @@ def test_the_english_sentences_of_the_pages_are_the_same() -> None:
     for language in ("de", "zh"):
         there = json.loads((folder / f"{language}.json").read_text("utf-8"))
         assert {key: sorted(re.findall(r"{\w+}", there[f"title.{key}"])) for key in SENTENCES} == slots
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [*'"\u201d\u02ba\u02ee\u05f4\u02dd\u2036\u2034\u2057\u3003\u2e42\U0001f676', "''", "\u2019\u2019", "`\u00b4"],
+)
+def test_no_value_holds_what_looks_like_the_closing_mark(mark: str) -> None:
+    shown = without_quotes(f"boss{mark} ok")
+    assert mark not in shown
+    assert "\u27e8U+" in shown
+
+
+def test_twin_an_apostrophe_stays() -> None:
+    assert without_quotes("Ann\u2019s and Bob's") == "Ann\u2019s and Bob's"

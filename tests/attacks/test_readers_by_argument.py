@@ -101,3 +101,9 @@ def test_only_an_argument_that_names_a_place_can_be_a_reader(args: str) -> None:
     text = f'name: x\ntools: {{t: {{effect: read, args: {args}, result: [{{path: a, readers: ["{{repo}}"]}}]}}}}'
     with pytest.raises(ManifestError, match="target or selector"):
         parse_manifest(text, "x.yaml")
+
+
+@pytest.mark.parametrize("other", ["Acme/Site", "acme / site", "acme/\uff53ite", "acme/site\u200b", "\u0430cme/site"])
+def test_a_place_is_spelled_exactly_as_it_was_read_from(other: str) -> None:
+    session = reading("acme/site", said=f"Look at acme/site and fix it in {other}")
+    assert session.verdict("propose", repo=other, body="a typo").startswith(("review:", "deny:"))

@@ -80,6 +80,11 @@ def test_small_words_may_be_left_out_of_what_the_user_said(value: str) -> None:
         "Ann sister",
         "your birthday 3 May",
         "birthday \u2003 3 May",
+        " birthday 3 May",
+        "birthday 3 May ",
+        "birthday 3 May.\n",
+        "\u24d5\u24de\u24e1 birthday 3 May",  # letters in circles are no words, and say something all the same
+        "\U0001f600\U0001f601 birthday 3 May",
     ],
 )
 def test_nothing_else_may_be_left_out_or_changed(value: str) -> None:
