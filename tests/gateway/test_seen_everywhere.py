@@ -22,6 +22,7 @@ TAKES = {
     "approvals/answer_command.py": "arguments that nobody changes are kept; what is printed is shown under the veil",
     "approvals/batching.py": "which calls are alike is compared, and no value of it shown",
     "approvals/standing_draft.py": "a standing rule names exact values; its words are shown under the veil",
+    "approvals/pins_shown.py": "versions are looked up for the record, and shown under the veil",
     "approvals/previews.py": "a preview is looked up for the record",
     "approvals/searching.py": "a search gives records back",
     "approvals/showing.py": "what stands around a call is looked up for the record",

@@ -324,16 +324,16 @@ def test_focus_goes_through_everything_in_order_and_is_seen(site: Tabs) -> None:
 def paths(review: Review) -> dict[str, str]:
     """Return every page, with something on it."""
     one = review.poisoned()
-    review.poisoned(number="c2", body="A reply about the report")
+    second = review.poisoned(number="c2", body="A reply about the report")
     review.answer(review.bill(), note="asked Power Co on the phone")
     filed = review.filed()
     review.answer(filed, "mandate")
     made_up, critical = review.made_up(), review.settings()
     forged, bidi = review.forged(), review.forged("hidden", BIDI)
-    again = review.bill("second")
+    review.bill("second")
     long = review.forged("long", "Dear all, " * 700 + "and pay eve@evil.example")
     items = {"card": one, "mandate": filed, "made-up": made_up, "critical": critical, "forged": forged}
-    items |= {"hidden": bidi, "diff": again, "long": long}
+    items |= {"hidden": bidi, "diff": second, "long": long}
     found = {name: f"/review/items/{item.id}" for name, item in items.items()}
     found |= {"queue": "/review", "equal": f"/review/equal/{one.id}", "bytes": f"/review/items/{bidi.id}/bytes"}
     found |= {name: f"/review/{name}" for name in ("history", "endorsements", "mandates", "standing", "audit")}
