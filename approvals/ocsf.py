@@ -68,9 +68,18 @@ _CLASSES: Final = (
 )
 """The class of a kind by how it begins, the first that fits; anything else is *API Activity*."""
 _CATEGORIES: Final = {_API: 6, _ACCOUNT: 3, _SIGN_IN: 3, _ACCESS: 3, _LOG: 1}
-_NO: Final = frozenset({"denied", "rejected", "expired", "cancelled", "superseded", "lapsed", "invalidated", "revoked", "failed"})
+_NO: Final = frozenset(
+    {"denied", "rejected", "expired", "cancelled", "superseded", "lapsed", "invalidated", "revoked", "failed"}
+)
 _OPEN: Final = frozenset({"pending", "executing"})
-_LOUD: Final = {"unknown": _HIGH, "denied": _MEDIUM, "rejected": _MEDIUM, "failed": _LOW, "invalidated": _MEDIUM, "revoked": _MEDIUM}
+_LOUD: Final = {
+    "unknown": _HIGH,
+    "denied": _MEDIUM,
+    "rejected": _MEDIUM,
+    "failed": _LOW,
+    "invalidated": _MEDIUM,
+    "revoked": _MEDIUM,
+}
 _ALARMS: Final = frozenset({OPENED, REACHING[0]})
 """What somebody has to look at at once: a glass was broken, or nobody can decide a call."""
 _PEOPLE: Final = ("reviewer:", "client:", "host:", GLASS)

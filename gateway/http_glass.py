@@ -59,9 +59,7 @@ def break_(
     row = to_act_on(server, caller, name)
     try:
         proof = step_up(server.gateway.queue, row, reviewer, body.password.get_secret_value(), "break_glass")
-        row = break_glass(
-            server.gateway.queue, name, reviewer, digest, reason=body.note, step_up=proof, channel="rest"
-        )
+        row = break_glass(server.gateway.queue, name, reviewer, digest, reason=body.note, step_up=proof, channel="rest")
     except ApprovalError as error:
         raise refused(error) from error
     response.headers["ETag"] = f'"{row.digest}"'

@@ -232,7 +232,13 @@ def _asked(decision: Decision) -> Decision:
     rules = decision.rules if isinstance(verdict, Allow) else (verdict.rule, *decision.rules)
     rules = (RULE, *dict.fromkeys(rules))
     return replace(
-        decision, verdict=Review(RULE, RULE, remedy_for(RULE)), rules=rules, endorsable=(), uses=(), mandate=None, pins=()
+        decision,
+        verdict=Review(RULE, RULE, remedy_for(RULE)),
+        rules=rules,
+        endorsable=(),
+        uses=(),
+        mandate=None,
+        pins=(),
     )  # what it stands on is compared as its own declaration says: see step 6
 
 

@@ -100,9 +100,10 @@ CLAIMS: Final = (
         Status.HELD,
         "where a review rule asks for several people, each is another person, and who can add accounts can add voices; "
         "for a call that a standing rule answers, the people who agreed to the rule are those who decided; it never "
-        "answers calls that one of them asks for; the requester set is who started the task, who owns the API token and "
-        "who owns the agent, as far as they were named; a program's credential decides nothing, where it is known as one; "
-        "what a call points at is compared where the manifest pins it, and a moment is left between that and the effect",
+        "answers calls that one of them asks for; the requester set is who started the task, who owns the API token "
+        "and who owns the agent, as far as they were named; a program's credential decides nothing, where it is known "
+        "as one; what a call points at is compared where the manifest pins it, and a moment is left between that and "
+        "the effect",
         {**_GUARDED, "terminal": "yes", "review": "yes", "decide": "-", **_RELEASE},
     ),
     Claim(

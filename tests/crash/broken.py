@@ -20,6 +20,7 @@ from checkvalve.approvals import attempts, audit, claims, moves, records, sealer
 from checkvalve.approvals.checkpoints import Checkpoint, sign
 from checkvalve.approvals.lastsigned import write_signed
 from checkvalve.approvals.merkle import Frontier, leaf_hash
+from checkvalve.approvals.pins import Found
 from checkvalve.approvals.tables import attempts as attempt_rows
 from checkvalve.approvals.tables import grants, proposals
 
@@ -150,14 +151,16 @@ def waking_is_a_yes(_: Job) -> None:
     """A message that says go on, taken for a decision."""
     take = claims.Claims.take
 
-    def woken(self: claims.Claims, proposal_id: str, revalidate: claims.Revalidate | None) -> Any:
+    def woken(
+        self: claims.Claims, proposal_id: str, revalidate: claims.Revalidate | None, pinned: Found | None = None
+    ) -> Any:
         if self._queue.get(proposal_id).state is records.State.PENDING:
             now = self._queue.clock()
             with self._queue.store.write() as connection:
                 row = moves.load(connection, proposal_id)
                 row = moves.move(connection, row, records.State.APPROVED, at=now, by="message", execute_by=now + 10**9)
                 moves.issue_grant(connection, row, by="message", at=now, execute_by=now + 10**9)
-        return take(self, proposal_id, revalidate)
+        return take(self, proposal_id, revalidate, pinned)
 
     claims.Claims.take = woken  # type: ignore[method-assign]
 
