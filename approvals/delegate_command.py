@@ -71,7 +71,7 @@ def _add_giving(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         token: Token = None,
         token_file: TokenFile = None,
     ) -> None:
-        """End it at once: giver, taker and administrators may. A yes said because of it counts for no call that has not begun."""
+        """End it at once: giver, taker and administrators may. A yes under it counts for no call that has not begun."""
         with opened(open_queue) as queue:
             found = handing(queue).find(delegation)
             by = prove(context, queue, token, token_file)

@@ -114,7 +114,7 @@ def _undoings(proposal: Proposal) -> str:
 
 
 def _along(connection: sa.Connection, proposal: Proposal) -> list[Proposal]:
-    """Return the calls that belong to a call: edits of it, the reads beside it, those of its versions, its preview, its undoings."""
+    """Return what belongs to a call: its edits, the reads beside it and of its versions, its preview, its undoings."""
     row = proposals.c
     words = (undos.FIRST, undos.BEFORE, undos.AFTER, undos.LOOK)
     reads = sa.and_(

@@ -1,8 +1,8 @@
 """The choke point: every effect of every surface runs through :meth:`Executor.run`, at most once.
 
 1. Read the row and apply its clocks. Not approved: say where it stands, run nothing.
-2. Re-validate. A verdict may only get stricter; if it did, the permit is void (``invalidated``). So it is where what the
-   call points at is not the version that a person was asked about.
+2. Re-validate. A verdict may only get stricter; if it did, the permit is void (``invalidated``). So it is where what
+   the call points at is not the version that a person was asked about.
 3. Take the arguments from the record: parse the stored bytes after hashing them again.
 4. Claim: approved → executing, the grant used, the attempt and its intent written. Commit. Only now may it happen.
 5. The effect, with those arguments and an idempotency key that is the same for every try.

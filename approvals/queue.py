@@ -15,8 +15,8 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import audit, counting, deciding, endorsing, moves
 from checkvalve.approvals.adopted import Adopted
-from checkvalve.approvals.asked_by import Owners
 from checkvalve.approvals.afterlooks import Glass
+from checkvalve.approvals.asked_by import Owners
 from checkvalve.approvals.clock import Clock, micros, system_clock
 from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.granting import Granting

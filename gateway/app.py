@@ -28,8 +28,8 @@ from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.inbound import inbound_of
 from checkvalve.gateway.log_keeper import LogKeeper, keeper_of
 from checkvalve.gateway.logs import configure_logs, get_logger
-from checkvalve.gateway.outbound import outbound_rules, registered_values
 from checkvalve.gateway.oncall_hooks import FileOnCall
+from checkvalve.gateway.outbound import outbound_rules, registered_values
 from checkvalve.gateway.places import own_files, refuse_agent_folder
 from checkvalve.gateway.rulefiles import deciding_settings, load_adopted, review_file, rule_files
 from checkvalve.gateway.sandboxes import sandbox_of

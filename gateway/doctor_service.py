@@ -29,11 +29,11 @@ from checkvalve.approvals.verify import verify
 from checkvalve.approvals.witnessed import DO
 from checkvalve.gateway.channel_file import load_channels
 from checkvalve.gateway.doctor import Finding, ok, problem, unknown, warning
+from checkvalve.gateway.doctor_oncall import oncall_findings
 from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.places import database_file
 from checkvalve.gateway.sandboxes import sandbox_of
 from checkvalve.gateway.settings import Settings
-from checkvalve.gateway.doctor_oncall import oncall_findings
 from checkvalve.gateway.step_channels import lost_channels
 
 _EARLIEST: Final = 1_735_689_600  # 2025: a clock before that was never set

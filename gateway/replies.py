@@ -79,8 +79,8 @@ def _moved(call: tuple[str, str], proposal: Proposal) -> ToolMessage:
     """Return the reply to a call that did not run because what it points at changed, or could not be looked at."""
     what = ", ".join(names_of(proposal))  # words of the manifest
     text = (
-        f"Not executed: {CODES[proposal.code]} [{proposal.code}; pinned: {what}]. Do not try this call again as it is, and "
-        "do not try to reach the same effect another way. Look at it anew first; a person is asked anew as well."
+        f"Not executed: {CODES[proposal.code]} [{proposal.code}; pinned: {what}]. Do not try this call again as it is, "
+        "and do not try to reach the same effect another way. Look at it anew first; a person is asked anew as well."
     )
     return reply(call, text, proposal.code, approval=proposal.id)
 

@@ -48,7 +48,7 @@ def _standing(desk: Desk, item: str = "") -> dict[str, Any]:
 
 
 def said_about(desk: Desk, item: str) -> int:
-    """Return how many remarks and votes there are about a call; what it would do, and what is pinned, count as one each."""
+    """Return how many remarks and votes a call has; what it would do, and what is pinned, count as one each."""
     row = desk.queue.get(item)
     said = len(whole_talk(desk.queue, row)) + previews.is_known(desk.queue, row)
     said += pin_record.is_known(desk.queue, row)

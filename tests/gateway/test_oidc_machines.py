@@ -1,4 +1,4 @@
-"""A program with an identity of its own at the provider becomes no reviewer; people do, whatever their provider says."""
+"""A program with its own identity at the provider becomes no reviewer; people do, whatever their provider says."""
 
 from __future__ import annotations
 

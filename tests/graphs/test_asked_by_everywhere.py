@@ -1,4 +1,4 @@
-"""The owner of the agent has asked for whatever it asks for: in edits, with standing rules, and not where people ask."""
+"""The owner of an agent has asked for whatever it asks for: in edits, with standing rules, and not where people ask."""
 
 from __future__ import annotations
 
