@@ -138,6 +138,7 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Call
     def unknown(*, as_json: AsJson = False) -> None:
         """List the calls whose outcome nobody knows; look at their effect, then settle them."""
         with opened(open_queue) as queue:
+            Executor(queue).recover()  # a call whose process died a moment ago is one of them
             lost = queue.veiling.all(queue.list([State.UNKNOWN]))
             print_all(lost, queue.clock(), as_json=as_json, empty="no outcome is unknown")
 

@@ -36,7 +36,7 @@ from checkvalve.approvals.closedlogs import base_of, require_first
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.judge import KEYS, ROTATED
 from checkvalve.approvals.keychange import Known, followed, is_out, require_told, signers, told
-from checkvalve.approvals.lastsigned import newest, opened, parse_size, read_signed, write_signed
+from checkvalve.approvals.lastsigned import newest, opened, parse_size, read_signed, whole, write_signed
 from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.merkle import consistency_proof, leaf_hash
 from checkvalve.approvals.notes import Note
@@ -45,7 +45,7 @@ from checkvalve.approvals.tables import audit_head, checkpoints, events
 from checkvalve.approvals.tiles import Tiles
 from checkvalve.filters.strictjson import JSON
 
-HEARTBEAT: Final = 300
+HEARTBEAT: Final = 60
 """Seconds without an event after which a heartbeat is written: a longer silence is one of the gateway's, and seen."""
 _ROUNDS: Final = 50  # of a race that others win; each loss means that one of them has signed
 _SECOND: Final = 1_000_000
@@ -165,7 +165,8 @@ class Sealer:
     @staticmethod
     def _count(connection: sa.Connection) -> int:
         """Return how many events the log has; those of a closed one are not among them."""
-        return (connection.execute(sa.select(audit_head.c.seq)).scalar() or 0) - base_of(connection)
+        seq = connection.execute(sa.select(audit_head.c.seq)).scalar() or 0
+        return whole(seq, "the end of the log") - base_of(connection)
 
     def _round(self) -> Sealed | None:
         """Do one round; None where another sealer was faster."""

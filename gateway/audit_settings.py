@@ -35,7 +35,7 @@ class AuditSettings(BaseModel):
         None, description="a policy of witnesses (C2SP `tlog-policy`): whose cosignatures verifying asks for"
     )
     audit_heartbeat_seconds: int = Field(
-        300, ge=5, le=86_400, description="seconds without an event after which the log says that it is still watched"
+        60, ge=5, le=86_400, description="seconds without an event after which the log says that it is still watched"
     )
 
     @field_validator("audit_anchors")

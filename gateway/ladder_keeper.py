@@ -1,5 +1,7 @@
 """The thread that does what the clock asks for: expire, remind, escalate, and say what nobody can decide.
 
+It also finds calls whose process died in the middle: nobody else may be there to look.
+
 Guarantees: several processes may do this over one store, and each rung is climbed once; a database that does not answer
 now is asked again; nothing here decides.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 import threading
 from typing import Final
 
+from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.ladder import Ladder, Look
 from checkvalve.approvals.queue import Queue
 from checkvalve.gateway.logs import get_logger
@@ -28,6 +31,7 @@ class LadderKeeper:
         self._seeding = seeding
         self._looks = 0
         self._ladder = Ladder(queue)
+        self._executor = Executor(queue)
         self._every = every
         self._stop = threading.Event()
         self._said: set[str] = set()  # what lasts is logged once
@@ -46,6 +50,10 @@ class LadderKeeper:
     def _watch(self) -> None:
         while not self._stop.is_set():
             try:
+                for lost in self._executor.recover():
+                    get_logger().error(
+                        "the process that ran a call is gone: checkvalve approvals unknown", approval=lost.id
+                    )
                 self._tell(self._ladder.tick())
                 if self._seeding is not None and self._looks % SEED_EVERY == 0:
                     self._seeding.tick()
@@ -71,6 +79,10 @@ class LadderKeeper:
             if name not in self._said:
                 self._said.add(name)
                 get_logger().error("a call was changed beside the log: checkvalve audit verify", approval=name)
+        for name, error in look.failed.items():
+            if f"{name} {error}" not in self._said:
+                self._said.add(f"{name} {error}")
+                get_logger().error("the clock of a call cannot be looked at", approval=name, error=error)
 
     def _complain(self, text: str, error: str) -> None:
         if "" not in self._said:

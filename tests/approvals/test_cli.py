@@ -15,6 +15,7 @@ from checkvalve.approvals.store import Store
 from checkvalve.approvals.verify import verify
 from tests.approvals.conftest import Run
 from tests.approvals.made import ALLOW, DENY, MAIL, Desk, HandClock, tamper
+from tests.approvals.test_executor import orphan
 
 
 def test_listing(run: Run, desk: Desk) -> None:
@@ -192,6 +193,12 @@ def test_recovering_and_settling(run: Run, desk: Desk, token: dict[str, str]) ->
     assert run("approvals", "settle", proposal.id, "--not-done", "--note", "asked", env=token).exit_code == 0
     assert desk.queue.get(proposal.id).state is State.CONFIRMED_NOT_DONE
     assert "TimeoutError" in run("approvals", "show", proposal.id).output
+
+
+def test_what_is_unknown_includes_a_call_whose_process_died_a_moment_ago(run: Run, desk: Desk) -> None:
+    name = orphan(desk, "other-boot/pid:[1]/1/1/x", desk.clock.now)
+    assert desk.queue.get(name).state is State.EXECUTING
+    assert name[:8] in run("approvals", "unknown").output
 
 
 def test_reviewers(run: Run, desk: Desk, token: dict[str, str]) -> None:
