@@ -128,7 +128,8 @@ class Proposal:
     @property
     def present(self) -> Present:
         """How it stands, for an error: whoever is refused need not ask again."""
-        return Present(self.state.value, self.decided_by, self.updated_at, self.version, self.digest)
+        by = "gateway" if self.decided_by.startswith("executor:") else self.decided_by  # no process is news to anybody
+        return Present(self.state.value, by, self.updated_at, self.version, self.digest)
 
     def args(self) -> dict[str, JSON]:
         """Return a fresh copy of the arguments, read from the stored bytes after hashing them again.
