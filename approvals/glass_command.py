@@ -14,7 +14,7 @@ from checkvalve.approvals.afterlooks import MIN_FINDING, AfterLook, AfterLooks
 from checkvalve.approvals.breakglass import MIN_REASON, break_glass
 from checkvalve.approvals.card import SHORT_ID, digest_hex, safe
 from checkvalve.approvals.clock import to_the_second
-from checkvalve.approvals.ladder import A_RULE, Ladder, stuck_now
+from checkvalve.approvals.ladder import A_RULE, AFTERLOOKS, CLOSING, Ladder, stuck_now
 from checkvalve.approvals.matching import MIN_DIGEST, match_digest
 from checkvalve.approvals.moves import conflict
 from checkvalve.approvals.queue import Queue
@@ -153,7 +153,8 @@ def _tell(item: AfterLook, queue: Queue) -> None:
     console().print(head.append_text(safe(said)), soft_wrap=True)
     console().print(Text("    why: ").append_text(safe(item.reason)), soft_wrap=True)
     if item.looked_at is not None:
-        found = f"{'IT SHOULD NOT HAVE RUN: ' if item.disagreed else ''}{item.finding} ({item.looked_by}, {to_the_second(item.looked_at)})"
+        said = "IT SHOULD NOT HAVE RUN: " if item.disagreed else ""
+        found = f"{said}{item.finding} ({item.looked_by}, {to_the_second(item.looked_at)})"
         console().print(Text("    found: ").append_text(safe(found)), soft_wrap=True)
 
 
@@ -174,7 +175,8 @@ def _add_tick(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
                     }
                     for item in found.done
                 ]
-                typer.echo(json.dumps({"done": done, "closed": found.closed, "damaged": found.damaged}, indent=2))
+                told = {"done": done, "closed": found.closed, "damaged": found.damaged, "failed": found.failed}
+                typer.echo(json.dumps(told, indent=2))
                 return
             if found.closed:
                 console().print(f"{found.closed} closed, since their time was over")
@@ -189,12 +191,16 @@ def _add_tick(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
                 console(stderr=True).print(
                     f"{_short(name)}  was changed beside the log and is left alone: checkvalve audit verify"
                 )
-            if not (found.done or found.closed or found.damaged):
+            for name, error in found.failed.items():
+                console(stderr=True).print(
+                    f"{_short(name)}  could not be looked at ({error}); it is tried again at the next look"
+                )
+            if not (found.done or found.closed or found.damaged or found.failed):
                 console().print("nothing was due")
 
 
 def _short(name: str) -> str:
-    return name if name == A_RULE else name[:SHORT_ID]
+    return name if name in {A_RULE, AFTERLOOKS, CLOSING} else name[:SHORT_ID]
 
 
 __all__ = ["add_emergency", "looks"]

@@ -7,8 +7,9 @@ have changed since the last look, it is counted anew whether anybody could decid
 present step of a question can be reached, the next one is told at once (:mod:`ladder_ahead`). 5. Who may look after a
 broken glass is told every day that somebody has to.
 
-Guarantees: nothing here decides; a record that was changed beside the log is left alone, named, and holds up no other
-one; a time that runs out is an expiry, and never looks like a person's no.
+Guarantees: nothing here decides; a record that was changed beside the log, or that cannot be looked at for any other
+reason, is left alone, named, and holds up no other one (:mod:`ladder_apart`); a time that runs out is an expiry, and
+never looks like a person's no.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import sqlalchemy as sa
 from checkvalve.approvals import afterlook_due, deciding, ladder_ahead, ladder_scene, plans, reach, stuck, votes
 from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.ladder_ahead import Told, climb_ahead, hooks_due, stalled
+from checkvalve.approvals.ladder_apart import Apart
 from checkvalve.approvals.ladder_climb import CLOCK, Climbed, climb
 from checkvalve.approvals.ladder_scene import ESCALATED
 from checkvalve.approvals.overdue import close_overdue, readable
@@ -39,6 +41,9 @@ BATCH: Final = 200
 """Questions that one look takes at a time."""
 A_RULE: Final = "a standing rule"
 """Stands for the id of one that is damaged."""
+CLOSING: Final = "closing what is over"
+AFTERLOOKS: Final = "the calls that wait for a look"
+"""Stand for the id where something that is done for all of them failed."""
 _ASKED: Final = ("proposal.recorded", plans.LINKED, ESCALATED)
 _PEOPLE: Final = ("reviewer.", "delegation.", "budget.")
 """Kinds after which many questions may stand otherwise."""
@@ -54,12 +59,11 @@ _HANDED: Final = sa.select(delegation_rows.c.id).where(sa.or_(*_TURNS)).limit(1)
 
 
 @dataclass(slots=True)
-class Look:
-    """What one look did, how many questions it closed, and which records it left alone since they were changed."""
+class Look(Apart):
+    """What one look did, how many questions it closed, and what it left alone; see :class:`Apart`."""
 
     done: list[Climbed] = field(default_factory=list)
     closed: int = 0
-    damaged: list[str] = field(default_factory=list)
 
 
 class Ladder:
@@ -78,27 +82,26 @@ class Ladder:
         self._close(look)
         now = self._queue.clock()
         for name in self._due(now):
-            try:
+            with look.of(name):
                 answers = hooks_due(self._queue, name, now)
                 with self._queue.store.write() as connection:
-                    look.done += climb(connection, name, now, self._queue, answers)
-            except StoreCorruptError:
-                look.damaged.append(name)
+                    climbed = climb(connection, name, now, self._queue, answers)
+                look.done += climbed
         news = self._news(now)
-        look.done += self._reach(now)
+        look.done += self._reach(look, now)
         if self._ahead(look, now, news):
-            look.done += self._reach(now)  # the last step may have been told, and nobody reached
-        look.done += [Climbed(name, "afterlook", who) for name, who in afterlook_due.remind(self._queue).items()]
+            look.done += self._reach(look, now)  # the last step may have been told, and nobody reached
+        with look.of(AFTERLOOKS):
+            look.done += [Climbed(name, "afterlook", who) for name, who in afterlook_due.remind(self._queue).items()]
         return look
 
     def _close(self, look: Look) -> None:
         """Do step 1; what cannot be read is left alone and named."""
-        closed = close_overdue(self._queue.store, self._queue.clock)
-        look.closed, look.damaged = closed.count, [*closed.damaged]
-        try:
+        with look.of(CLOSING):
+            closed = close_overdue(self._queue.store, self._queue.clock)
+            look.closed, look.damaged = closed.count, [*closed.damaged]
+        with look.of(A_RULE):
             self._queue.standing_rules.sweep()
-        except StoreCorruptError:
-            look.damaged.append(A_RULE)
 
     def _due(self, now: int) -> list[str]:
         """Return open questions with a rung that is due, and take decided ones off the ladder."""
@@ -128,17 +131,13 @@ class Ladder:
             names = ladder_scene.with_steps_left(connection) if wanted is None else sorted({*wanted, *more})
         self._failing = failing
         for start in range(0, len(names), BATCH):
-            found, damaged = stalled(queue, names[start : start + BATCH], now)
-            for name in found:
-                try:
+            for name in stalled(queue, names[start : start + BATCH], now, look):
+                with look.of(name):
                     look.done += [_told(name, item) for item in climb_ahead(queue, name, now)]
-                except StoreCorruptError:
-                    damaged.append(name)
-            look.damaged += [name for name in damaged if name not in look.damaged]
         return len(look.done) > before
 
-    def _reach(self, now: int) -> list[Climbed]:
-        """Do step 3."""
+    def _reach(self, look: Look, now: int) -> list[Climbed]:
+        """Do step 3. What cannot be counted for stays as it was said to be."""
         alone = self._queue.bench.single_user
         with self._queue.store.read() as connection:
             end = _end(connection)
@@ -149,8 +148,12 @@ class Ladder:
             if wanted == []:
                 self._seen = end
                 return []
-            lost = ladder_ahead.lost(connection, self._queue, now)
-            after = {*_unreachable(connection, wanted, now, single_user=alone), *lost}
+            apart = Apart()
+            lost = ladder_ahead.lost(connection, self._queue, now, apart)
+            after = {*_unreachable(connection, wanted, now, apart, single_user=alone), *lost}
+            after |= {name for name in before if name in apart}
+        look.failed |= apart.failed
+        look.damaged += [name for name in apart.damaged if name not in look.damaged]
         self._looked = now
         fallen = sorted(after - before.keys())
         lifted = sorted(name for name in before if name not in after and (wanted is None or name in wanted))
@@ -183,12 +186,15 @@ def stuck_now(queue: Queue) -> dict[str, int]:
     now, alone, still = queue.clock(), queue.bench.single_user, set[str]()
     with queue.store.read() as connection:
         if said := stuck.listed(connection):
-            still = {*_unreachable(connection, list(said), now, single_user=alone)}
-            still |= ladder_ahead.lost(connection, queue, now).keys()
+            apart = Apart()
+            still = {*_unreachable(connection, list(said), now, apart, single_user=alone)}
+            still |= {*ladder_ahead.lost(connection, queue, now, apart), *(name for name in said if name in apart)}
     return {name: since for name, since in said.items() if name in still}
 
 
-def _unreachable(connection: sa.Connection, wanted: Sequence[str] | None, at: int, *, single_user: bool) -> list[str]:
+def _unreachable(
+    connection: sa.Connection, wanted: Sequence[str] | None, at: int, apart: Apart, *, single_user: bool
+) -> list[str]:
     """Return which open questions, of these or of all, nobody could say yes to together with those who have."""
     found: list[str] = []
     staff = accounts(connection)
@@ -196,13 +202,14 @@ def _unreachable(connection: sa.Connection, wanted: Sequence[str] | None, at: in
     for part in _questions(connection, wanted):
         chosen = _plans(connection, [proposal.id for proposal in part])
         for proposal in (one for one in part if one.id in chosen):
-            plan = chosen[proposal.id]
-            key = (plan, plan.question(proposal), proposal.asked_by)
-            if key not in known:
-                people = reach.voices(staff, key[1], requester=proposal.asked_by, single_user=single_user)
-                known[key] = votes.reachable(plan, people, editor=plan.edited_by)
-            if not known[key] and not _with_votes(connection, proposal, plan, staff, at, single_user=single_user):
-                found.append(proposal.id)
+            with apart.of(proposal.id):
+                plan = chosen[proposal.id]
+                key = (plan, plan.question(proposal), proposal.asked_by)
+                if key not in known:
+                    people = reach.voices(staff, key[1], requester=proposal.asked_by, single_user=single_user)
+                    known[key] = votes.reachable(plan, people, editor=plan.edited_by)
+                if not known[key] and not _with_votes(connection, proposal, plan, staff, at, single_user=single_user):
+                    found.append(proposal.id)
     return found
 
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit, moves, plans
-from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.handed import EARLY
+from checkvalve.approvals.ladder_apart import Apart
 from checkvalve.approvals.ladder_scene import ESCALATED, Around, has_steps, told_steps
 from checkvalve.approvals.ladder_steps import ASKED, TOO_FEW, Scene, Step, cannot, why_nobody
 from checkvalve.approvals.oncall import ONCALL, OnDuty
@@ -82,20 +82,16 @@ def oncall_body(to: Sequence[str], answers: Mapping[str, OnDuty], scene: Scene) 
     return {**found, "cannot": {**reasons}} if reasons else found
 
 
-def stalled(queue: Queue, names: Sequence[str], now: int) -> tuple[list[str], list[str]]:
-    """Return which of these questions have a step that reaches nobody, and which cannot be read: one look at many."""
+def stalled(queue: Queue, names: Sequence[str], now: int, apart: Apart) -> list[str]:
+    """Return which of these questions have a step that reaches nobody: one look at many; see :class:`Apart`."""
     found: list[str] = []
-    damaged: list[str] = []
     with queue.store.read() as connection:
         around = Around.at(connection, queue, now) if names else None
         for name in names:
-            try:
+            with apart.of(name):
                 standing = _standing(connection, queue, name, now, around)
-            except StoreCorruptError:
-                damaged.append(name)
-            else:
                 found += [name] if standing is not None and standing.why() else []
-    return found, damaged
+    return found
 
 
 def climb_ahead(queue: Queue, proposal_id: str, now: int) -> list[Told]:
@@ -117,10 +113,11 @@ def climb_ahead(queue: Queue, proposal_id: str, now: int) -> list[Told]:
         return found.climb(connection, answers, now)
 
 
-def lost(connection: sa.Connection, queue: Queue, now: int) -> dict[str, dict[str, str]]:
+def lost(connection: sa.Connection, queue: Queue, now: int, apart: Apart) -> dict[str, dict[str, str]]:
     """Return the open questions of which every step was told, while nobody of any can be reached now: with reasons.
 
-    A question without steps has no ladder that could end: there only rights count.
+    A question without steps has no ladder that could end: there only rights count. What is damaged is named where its
+    clock is looked at.
     """
     done = sa.select(_row.proposal_id).join(proposals, proposals.c.id == _row.proposal_id)
     done = done.where(proposals.c.state == State.PENDING.value, sa.or_(_row.ahead > 0, _row.next_at.is_(None)))
@@ -128,12 +125,10 @@ def lost(connection: sa.Connection, queue: Queue, now: int) -> dict[str, dict[st
     around = Around.at(connection, queue, now) if names else None
     found: dict[str, dict[str, str]] = {}
     for name in names:
-        try:
+        with apart.of(name):
             standing = _standing(connection, queue, name, now, around)
-        except StoreCorruptError:
-            continue  # it is named where its clock is looked at
-        if standing is not None and (reasons := standing.lost()):
-            found[name] = reasons
+            if standing is not None and (reasons := standing.lost()):
+                found[name] = reasons
     return found
 
 

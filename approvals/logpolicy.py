@@ -7,12 +7,14 @@ quorum's witness, or as many members of its group as that asks for, have cosigne
 Guarantees: pure, and read strictly, since a line that was misread would let a checkpoint pass. Whatever is not of this
 form is an error that names its line. A name is defined before it is used, once; a member belongs to one group; no key
 stands twice, so nobody counts for two. Stricter than the format asks: a log's own key is no witness, keys of the same
-log are all asked for, and a file whose last line has no end was cut off.
+log are all asked for, a file whose last line has no end was cut off, and there are at most :data:`MAX_GROUPS` groups,
+:data:`MAX_NESTED` deep. Reading takes time in proportion to the size.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +25,9 @@ from checkvalve.approvals.notes import ED25519, ED25519_TIMED, MLDSA44, PublicKe
 
 MAX_POLICY: Final = 1_048_576
 """Bytes of a policy; 32 logs, witnesses and groups with the largest keys are a tenth of it."""
+MAX_GROUPS: Final = 1_000
+MAX_NESTED: Final = 32
+"""Groups one within the other: an organisation, its houses and their racks are three."""
 _FOREIGN: Final = re.compile(rb"[^\t\n\x20-\x7e\x80-\xff]")
 _GAP: Final = re.compile(r"[ \t]+")  # nothing else separates, so that no character of a name does
 _COUNT: Final = re.compile(r"[1-9][0-9]{0,3}")
@@ -90,8 +95,8 @@ class Policy:
 
     def twice(self) -> list[str]:
         """Return the names under which one witness stands with several keys, of which each counts."""
-        names = [key.name for key in self.witnesses.values()]
-        return sorted({name for name in names if names.count(name) > 1})
+        names = Counter(key.name for key in self.witnesses.values())
+        return sorted(name for name, count in names.items() if count > 1)
 
 
 def _lacking(name: str, groups: Mapping[str, Group], there: set[str]) -> Iterator[str]:
@@ -157,6 +162,7 @@ class _Reading:
         self.witnesses: dict[str, PublicKey] = {}
         self.groups: list[Group] = []
         self.quorum: list[str] = []
+        self._levels: dict[str, int] = {}  # of each name; a witness is at 0, a group above all its members
         self._members: set[str] = set()
         self._keys: dict[bytes, int] = {}  # the line that each key stands on
 
@@ -182,15 +188,22 @@ class _Reading:
     def _witness(self, number: int, rest: Sequence[str]) -> None:
         name = self._new(number, rest[0])
         self.witnesses[name] = self._key(number, rest[1], _OF_WITNESSES, "a witness")
+        self._levels[name] = 0
 
     def _group(self, number: int, rest: Sequence[str]) -> None:
         name, many, *members = rest
         self._new(number, name)
-        for place, member in enumerate(members):
+        if len(self.groups) == MAX_GROUPS:
+            raise PolicySyntaxError(number, f"a policy has at most {MAX_GROUPS} groups")
+        for member in members:
             self._known(number, member)
-            if member in self._members or member in members[:place]:
+            if member in self._members:
                 raise PolicySyntaxError(number, f"{member} is a member already; each counts once")
-        self._members |= set(members)
+            self._members.add(member)
+        level = 1 + max(self._levels[member] for member in members)
+        if level > MAX_NESTED:
+            raise PolicySyntaxError(number, f"groups are nested more than {MAX_NESTED} deep here")
+        self._levels[name] = level
         self.groups.append(Group(name, _needed(number, many, len(members)), tuple(members)))
 
     def _quorum(self, number: int, rest: Sequence[str]) -> None:
@@ -203,16 +216,13 @@ class _Reading:
     def _new(self, number: int, name: str) -> str:
         if name == _NONE:
             raise PolicySyntaxError(number, "nobody can be called none")
-        if self._is_known(name):
+        if name in self._levels:
             raise PolicySyntaxError(number, f"{name} was defined before")
         return name
 
     def _known(self, number: int, name: str) -> None:
-        if not self._is_known(name):
+        if name not in self._levels:
             raise PolicySyntaxError(number, f"no line before defines {name}")
-
-    def _is_known(self, name: str) -> bool:
-        return name in self.witnesses or any(group.name == name for group in self.groups)
 
     def _key(self, number: int, vkey: str, kinds: frozenset[int], whose: str) -> PublicKey:
         try:
@@ -237,4 +247,13 @@ def _needed(number: int, many: str, members: int) -> int:
     return int(many)
 
 
-__all__ = ["MAX_POLICY", "Group", "Policy", "PolicySyntaxError", "parse_policy", "read_policy"]
+__all__ = [
+    "MAX_GROUPS",
+    "MAX_NESTED",
+    "MAX_POLICY",
+    "Group",
+    "Policy",
+    "PolicySyntaxError",
+    "parse_policy",
+    "read_policy",
+]

@@ -1,8 +1,9 @@
 """Who is on call now: asked of something that the organisation has, to choose whom to tell, and for nothing else.
 
 1. A step of escalation names ``oncall:NAME``. 2. When it is climbed, the hook of this name is asked, outside of any
-transaction. 3. What it says is checked: at most :data:`MAX_PEOPLE` usable names. 4. An answer that does not come, or is
-none, is a failure with a stable word; the step then reaches nobody, which is said, and the next one is climbed.
+transaction. 3. What it says is checked: at most :data:`MAX_PEOPLE` usable names, and no end after :data:`LATEST`.
+4. An answer that does not come, or is none, is a failure with a stable word; the step then reaches nobody, which is
+said, and the next one is climbed.
 
 Guarantees: an answer gives nobody a right: who is named and has no role here is told of the call, and cannot decide it;
 whatever a hook raises or returns, :meth:`OnCall.who` returns.
@@ -13,11 +14,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 from checkvalve.approvals.clock import rfc3339
-from checkvalve.approvals.moments import moment
+from checkvalve.approvals.moments import micros, micros_of, moment
 from checkvalve.approvals.people import is_usable
 from checkvalve.filters.strictjson import JSON
 
@@ -25,6 +26,12 @@ ONCALL: Final = "oncall:"
 """Before the name of a hook in a step."""
 MAX_PEOPLE: Final = 10
 """People whom one answer may name."""
+YEARS: Final = range(1970, 9001)
+"""Of these years every moment can be written in every zone."""
+LATEST: Final = micros_of(datetime(YEARS.stop, 1, 2, tzinfo=UTC))
+"""No answer is good for longer; the last local day of the years ends earlier everywhere."""
+AHEAD: Final = micros(timedelta(days=3_653))
+"""Microseconds, ten years: what somebody else's service may say of how long its answer is good."""
 DEADLINE: Final = 10.0
 """Seconds that a program of the organisation has to answer."""
 NOBODY: Final = "nobody"
@@ -60,9 +67,11 @@ class Hook(Protocol):
         """Return who is on call at a moment, in microseconds."""
 
 
-def answered(names: Iterable[object], until: int | None = None) -> OnDuty:
+def answered(names: Iterable[object], until: object = None) -> OnDuty:
     """Return an answer as it may be used; see steps 3 and 4."""
     found = list(names)
+    if until is not None and (not isinstance(until, int) or not 0 <= until < LATEST):
+        return OnDuty(failed=BAD_ANSWER)
     if any(not isinstance(name, str) or not is_usable(name) for name in found) or len(found) > MAX_PEOPLE:
         return OnDuty(failed=BAD_ANSWER)
     people = tuple(dict.fromkeys(str(name).strip() for name in found))
@@ -93,9 +102,9 @@ class OnCall:
             return OnDuty(failed=NO_HOOK)
         try:
             found = hook(name, at)
+            return found if found.failed else answered(found.people, found.until)
         except Exception:  # noqa: BLE001  # whatever it is, the next step has to be climbed
             return OnDuty(failed=BROKEN)
-        return found if found.failed else answered(found.people, found.until)
 
 
 class Bounded:
@@ -129,6 +138,6 @@ class Bounded:
             return OnDuty(failed=BROKEN)
 
 
-__all__ = ["BAD_ANSWER", "BROKEN", "DEADLINE", "LATE", "MAX_PEOPLE", "NOBODY", "NO_HOOK", "ONCALL", "Bounded", "Hook",
-    "OnCall", "OnDuty", "Program", "answered",
+__all__ = ["AHEAD", "BAD_ANSWER", "BROKEN", "DEADLINE", "LATE", "LATEST", "MAX_PEOPLE", "NOBODY", "NO_HOOK", "ONCALL",
+    "YEARS", "Bounded", "Hook", "OnCall", "OnDuty", "Program", "answered",
 ]  # fmt: skip

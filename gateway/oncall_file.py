@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from checkvalve.approvals.moments import moment
-from checkvalve.approvals.oncall import MAX_PEOPLE
+from checkvalve.approvals.oncall import MAX_PEOPLE, YEARS
 from checkvalve.approvals.people import RULE, is_usable
 from checkvalve.gateway.channel_secrets import MAX_FILE, check_url, secret_text, signing_secrets
 from checkvalve.gateway.errors import ChannelError, OnCallError
@@ -51,6 +51,8 @@ def _person(value: str) -> str:
 def _local(value: object) -> object:
     if not isinstance(value, datetime) or value.tzinfo is not None:
         raise ValueError("this is a local date and time without quotes and zone, such as 2026-11-30T09:00:00")
+    if value.year not in YEARS:
+        raise ValueError(f"the year {value.year} is not one from {YEARS[0]} to {YEARS[-1]}")
     return value
 
 
@@ -228,7 +230,7 @@ def load_oncall(file: Path, now: int) -> OnCallFile:
     except ChannelError as error:
         raise OnCallError(str(error), error.remedy) from error
     for entry in found.schedule:
-        if problem := entry.made().problem(moment(now)):
+        if problem := _problem(entry, file, now):
             remedy = (
                 'mend the times, or say gaps = "allowed"'
                 if "nobody" in problem
@@ -236,6 +238,13 @@ def load_oncall(file: Path, now: int) -> OnCallFile:
             )
             raise OnCallError(f"{file}: {problem}", remedy)
     return found
+
+
+def _problem(entry: ScheduleEntry, file: Path, now: int) -> str:
+    try:
+        return entry.made().problem(moment(now))
+    except (ValueError, OverflowError) as error:
+        raise OnCallError(f"{file}: {entry.name}: its times cannot be counted ({error})", "mend its times") from error
 
 
 def oncall_secrets(file: Path) -> list[Path]:
@@ -258,7 +267,7 @@ def _read(file: Path) -> dict[str, Any]:
         return tomllib.loads(raw.decode("utf-8"))
     except OSError as error:
         raise OnCallError(f"{file} cannot be read: {error.strerror}", "check the setting `oncall`") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or a number with thousands of digits
         raise OnCallError(f"{file} is not valid TOML: {error}", "mend the line that is named") from error
 
 

@@ -25,7 +25,18 @@ from typing import Any, Final
 
 from checkvalve.approvals.clock import Clock, rfc3339
 from checkvalve.approvals.moments import micros_of, moment
-from checkvalve.approvals.oncall import BAD_ANSWER, BROKEN, NO_HOOK, NOBODY, Bounded, Hook, OnCall, OnDuty, answered
+from checkvalve.approvals.oncall import (
+    AHEAD,
+    BAD_ANSWER,
+    BROKEN,
+    NO_HOOK,
+    NOBODY,
+    Bounded,
+    Hook,
+    OnCall,
+    OnDuty,
+    answered,
+)
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import parse_strict
 from checkvalve.gateway.channel_secrets import signing_secrets
@@ -105,8 +116,10 @@ class FileOnCall(OnCall):
             self._read = hooks_of(load_oncall(self._file, self._clock()))
         except OnCallError as error:
             self._problem = error
-            if loud:
-                get_logger().error("the file of on-call schedules cannot be used", problem=str(error))
+        except Exception as error:  # noqa: BLE001  # whatever it is, it must not look like a file without entries
+            self._problem = OnCallError(f"{self._file} cannot be used ({type(error).__name__})", "mend the file")
+        if self._problem is not None and loud:
+            get_logger().error("the file of on-call schedules cannot be used", problem=str(self._problem))
 
     def _loud(self, name: str, duty: OnDuty) -> OnDuty:
         if duty.failed != self._said.get(name, ""):
@@ -207,11 +220,14 @@ class Asked:
             deadline=WITHIN,
         )
         duty = read_answer(answer.body) if answer.ok else OnDuty(failed=answer.word)
-        return OnDuty(failed=BAD_ANSWER) if _is_over(duty, at) else duty
+        return OnDuty(failed=BAD_ANSWER) if _is_over(duty, at) or _is_far(duty, at) else duty
 
 
 def read_answer(body: bytes) -> OnDuty:
-    """Return what a service says: ``{"people": ["NAME"], "until": "2026-12-01T09:00:00Z"}``; ``until`` is optional."""
+    """Return what a service says: ``{"people": ["NAME"], "until": "2026-12-01T09:00:00Z"}``.
+
+    ``until`` is optional; whether it is in time is judged by who asked, at most :data:`AHEAD` from then.
+    """
     try:
         found = parse_strict(body)
     except HostileInputError:
@@ -233,6 +249,10 @@ def read_answer(body: bytes) -> OnDuty:
 
 def _is_over(duty: OnDuty, at: int) -> bool:
     return duty.until is not None and duty.until <= at
+
+
+def _is_far(duty: OnDuty, at: int) -> bool:
+    return duty.until is not None and duty.until > at + AHEAD
 
 
 __all__ = ["BROKEN", "FAILED_FOR", "GROUP", "MAX_ANSWER", "WITHIN", "Asked", "FileOnCall", "hooks_of", "read_answer"]

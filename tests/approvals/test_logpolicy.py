@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkvalve.approvals.logkeys import LogKey
-from checkvalve.approvals.logpolicy import PolicySyntaxError, parse_policy
+from checkvalve.approvals.logpolicy import MAX_GROUPS, MAX_NESTED, PolicySyntaxError, parse_policy
 from checkvalve.approvals.notes import ED25519_TIMED, PublicKey
 
 LOG = LogKey.new("log.example/a")
@@ -116,6 +116,39 @@ def test_whatever_is_not_of_the_form_is_an_error_that_names_its_line(name: str) 
     with pytest.raises(PolicySyntaxError, match=words) as told:
         parsed(text)
     assert told.value.line == line
+
+
+def chain(count: int) -> str:
+    """Return a policy of groups one within the other, the first with the only witness."""
+    lines = [f"witness g0 {V[0]}", *(f"group g{number} 1 g{number - 1}" for number in range(1, count + 1))]
+    return "\n".join([*lines, f"quorum g{count}", ""])
+
+
+@pytest.mark.claim("C5")
+def test_groups_are_nested_as_deep_as_may_be_and_no_deeper() -> None:
+    policy = parse_policy(chain(MAX_NESTED).encode())
+    assert policy.is_met(frozenset({"g0"}))
+    assert policy.lacks(frozenset())[-1] == "1 of group g1 (g0)"
+    assert len(policy.lacks(frozenset())) == MAX_NESTED
+    for count in (MAX_NESTED + 1, 3_000):  # the second was too deep to say what is missing
+        with pytest.raises(PolicySyntaxError, match="nested more than 32 deep") as told:
+            parsed(chain(count))
+        assert told.value.line == MAX_NESTED + 2
+
+
+@pytest.mark.claim("C5")
+def test_there_are_as_many_groups_as_may_be_and_no_more() -> None:
+    """Each is a group of its own witness, beside the others."""
+    keys = [PublicKey("w.example", ED25519_TIMED, number.to_bytes(32, "big")) for number in range(MAX_GROUPS + 1)]
+    lines = [f"witness w{number} {key}\ngroup g{number} any w{number}\n" for number, key in enumerate(keys)]
+    policy = parse_policy(("".join(lines[:-1]) + "quorum g7\n").encode())
+    assert policy.is_met(frozenset({"w7"}))
+    assert policy.lacks(frozenset({"w6"})) == ["1 of group g7 (w7)"]
+    assert policy.twice() == ["w.example"]
+    assert len(policy.groups) == MAX_GROUPS
+    with pytest.raises(PolicySyntaxError, match="at most 1000 groups") as told:
+        parsed("".join(lines) + "quorum g7\n")
+    assert told.value.line == 2 * MAX_GROUPS + 2
 
 
 def test_the_log_s_own_key_is_no_witness() -> None:

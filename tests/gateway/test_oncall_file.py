@@ -201,3 +201,78 @@ def test_a_rotation_without_hours_covers_every_moment_once(
     ]
     assert len(covers) == 1
     assert schedule.at(when) == covers[0]
+
+
+FOREVER = '[[schedule]]\nname = "payments"\nzone = "{zone}"\n[[schedule.{what}]]\n'
+
+
+@pytest.mark.claim("C9")
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo", "UTC"])
+@pytest.mark.parametrize(
+    ("what", "times", "place"),
+    [
+        ("span", "from = 2026-01-01T00:00:00\nto = 9999-12-31T23:59:59\n", "span.0.to: the year 9999"),
+        ("span", "from = 2026-01-01T00:00:00\nto = 9001-01-01T00:00:00\n", "span.0.to: the year 9001"),
+        ("span", "from = 0001-01-01T00:00:00\nto = 2090-01-01T00:00:00\n", "span.0.from: the year 1 "),
+        ("rotation", 'start = 1969-12-31T23:59:59\nevery = "1d"\n', "rotation.0.start: the year 1969"),
+        (
+            "rotation",
+            'start = 2026-01-01T00:00:00\nevery = "1w"\nuntil = 9999-12-31T23:59:59\n',
+            "rotation.0.until: the year 9999",
+        ),
+    ],
+)
+def test_a_time_too_far_away_is_an_error_that_names_its_place_and_nobody_is_on_call(
+    tmp_path: Path, zone: str, what: str, times: str, place: str
+) -> None:
+    file = tmp_path / "oncall.toml"
+    file.write_text(FOREVER.format(zone=zone, what=what) + f'people = ["ann"]\n{times}')
+    with pytest.raises(OnCallError, match=f"schedule.0.{place}"):
+        load_oncall(file, micros(NOW))
+    found = FileOnCall(file, lambda: micros(NOW))
+    assert [found.who("payments", micros(NOW)).failed for _ in range(2)] == ["bad_file", "bad_file"]
+    with pytest.raises(OnCallError, match=place):
+        found.load()
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo", "Etc/GMT+12", "Pacific/Kiritimati"])
+def test_the_last_year_is_good_in_every_zone(tmp_path: Path, zone: str) -> None:
+    text = FOREVER.format(zone=zone, what="span")
+    text += 'people = ["ann"]\nfrom = 1970-01-01T00:00:00\nto = 9000-12-31T23:59:59\n'
+    duty = hooks(tmp_path, text).who("payments", micros(NOW))
+    assert duty.people == ("ann",)
+    assert str(duty.to_json()["until"]).startswith(("9000-12-31T", "9001-01-01T"))
+
+
+@pytest.mark.parametrize("error", [OverflowError("far"), ValueError("odd")])
+def test_times_that_cannot_be_counted_are_an_error_that_names_the_schedule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def broken(*_: object) -> str:
+        raise error
+
+    monkeypatch.setattr("checkvalve.gateway.oncall_schedule.Schedule.problem", broken)
+    (tmp_path / "oncall.toml").write_text(WEEKS)
+    with pytest.raises(OnCallError, match="payments: its times cannot be counted"):
+        load_oncall(tmp_path / "oncall.toml", micros(NOW))
+
+
+@pytest.mark.claim("C9")
+def test_a_file_that_fails_in_any_other_way_does_not_look_like_one_without_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> object:
+        raise RuntimeError("somebody's library")
+
+    (tmp_path / "oncall.toml").write_text(WEEKS)
+    monkeypatch.setattr("checkvalve.gateway.oncall_hooks.load_oncall", broken)
+    found = FileOnCall(tmp_path / "oncall.toml", lambda: micros(NOW))
+    assert [found.who("payments", micros(NOW)).failed for _ in range(2)] == ["bad_file", "bad_file"]
+    with pytest.raises(OnCallError, match=r"cannot be used \(RuntimeError\)"):
+        found.load()
+
+
+def test_a_number_with_thousands_of_digits_is_no_valid_file(tmp_path: Path) -> None:
+    (tmp_path / "oncall.toml").write_text(f"x = {'9' * 5_000}\n")
+    with pytest.raises(OnCallError, match="is not valid TOML"):
+        load_oncall(tmp_path / "oncall.toml", micros(NOW))

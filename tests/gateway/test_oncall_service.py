@@ -102,6 +102,9 @@ def test_a_bearer_token_comes_from_its_file_and_until_ends_an_answer_early(hook:
         b'{"people": ["ann"], "may": "approve"}', b'{"people": ["ann"], "people": ["ben"]}',
         b'{"people": ["ann"], "until": "soon"}', b'{"people": ["ann"], "until": "2027-01-15T09:00:00"}',
         b'{"people": ["ann"], "until": "2027-01-15T07:59:59Z"}', b"\xff",
+        b'{"people": ["ann"], "until": "9999-12-31T23:59:59-12:00"}',
+        b'{"people": ["ann"], "until": "2037-02-01T00:00:00Z"}',
+        b'{"people": ["ann"], "until": "0001-01-01T00:00:00+14:00"}',
         json.dumps({"people": [f"p{number}" for number in range(11)]}).encode(),
     ],
 )  # fmt: skip
