@@ -44,7 +44,7 @@ LOOKS: Final[dict[str, dict[str, Any]]] = {
     "-dark-small": {"color_scheme": "dark", **SMALL},
 }
 
-AT: Final = {"diff": "#diff", "long": "details[data-long] summary", "mandate": "form.mandate"}
+AT: Final = {"diff": "#diff", "long": "#said", "mandate": "form.mandate"}
 """What is to be seen of a card that is not at its top."""
 
 
