@@ -4,6 +4,7 @@
 2. It has all events of the call. Where a rule redacts something of an event, or it is not for this reader, its body is
    left out, and everything else stays: what is hashed is a commitment to the body, so the proof fits all the same. An
    event of an older version has its body in its hash; nothing of it can be left out, so it is not in the receipt.
+   A program reads how its call moved; never who was told of it, who is on call, or what people wrote.
 3. Nothing is handed out that does not lead to the signed root: who gets a receipt can rely on it verifying.
 
 Guarantees: reads only; a program that asks for its own calls learns how they moved and who let them run; of what else
@@ -12,9 +13,9 @@ there is it learns when it was, and of what kind.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -27,10 +28,12 @@ from checkvalve.approvals.lastsigned import newest, parse_size
 from checkvalve.approvals.merkle import leaf_hash, root_of_inclusion
 from checkvalve.approvals.notes import parse_note
 from checkvalve.approvals.receipts import Receipt, make_receipt
+from checkvalve.approvals.records import State
 from checkvalve.approvals.redaction import Veil
 
-_MOVES: Final = ("proposal.", "grant.")
-"""What a program may read of its own calls: the same as a call's card says."""
+_GRANTS: Final = "grant."
+_MOVES: Final = frozenset({"proposal.recorded", *(f"proposal.{state.value}" for state in State)})
+"""What a program may read of its own calls beside their grants: how they moved, the same as a call's card says."""
 _REMEDY: Final = "verify the audit log: checkvalve audit verify"
 
 
@@ -73,10 +76,15 @@ def _shown(
 ) -> Iterator[tuple[Event, tuple[bytes, ...]]]:
     for event, proof in items:
         body = body_of(event.body)
-        if (whole or event.kind.startswith(_MOVES)) and veil.json(body) == body:
+        if (whole or _is_for_programs(event.kind, body)) and veil.json(body) == body:
             yield event, proof
         elif event.commitment is not None:
             yield replace(event, body="", salt=None), proof
+
+
+def _is_for_programs(kind: str, body: Mapping[str, Any]) -> bool:
+    """Say whether an event is a move that tells of no person but who made it, and holds no words of theirs."""
+    return (kind in _MOVES or kind.startswith(_GRANTS)) and not body.get("note")
 
 
 def _require_proven(receipt: Receipt) -> None:

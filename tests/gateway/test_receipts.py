@@ -16,6 +16,7 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.audit_command import audit_app
 from checkvalve.approvals.errors import LogTamperedError
 from checkvalve.approvals.judge import body_of
+from checkvalve.approvals.ladder import Ladder
 from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.receipts import Receipt, parse_receipt, verify_receipt
 from checkvalve.approvals.sealer import Sealer
@@ -29,6 +30,17 @@ from tests.gateway.test_http_seeds import Bench
 
 pytestmark = pytest.mark.claim("C5")
 KEY = LogKey.new("log.example/receipts")
+ONCALL = """
+[[schedule]]
+name = "night"
+zone = "UTC"
+[[schedule.rotation]]
+people = ["zoe"]
+start = 2026-01-01T00:00:00
+every = "1w"
+"""
+LADDER = "everywhere: {decide_within: 10h, escalate: [{after: 0.01, to: ['oncall:night']}]}\n"
+_HOUR = 3_600_000_000  # microseconds
 
 
 def seal(store: Store, folder: Path) -> None:
@@ -99,9 +111,38 @@ def test_who_may_not_see_a_call_learns_nothing_and_a_program_gets_no_words_of_pe
     )
     mine = {event.kind: event for event, _ in fetched(desk, row.id, desk.api.ann).items}
     assert mine["vote.cast"].is_erased
-    assert body_of(mine["proposal.rejected"].body)["by"] == "reviewer:boss"
+    assert mine["proposal.rejected"].is_erased, "it has the reviewer's words"
+    assert not mine["proposal.recorded"].is_erased
     full = {event.kind: event for event, _ in fetched(desk, row.id).items}
     assert body_of(full["vote.cast"].body)["note"] == "ask the user"
+
+
+def test_a_program_reads_who_moved_its_call_where_nobody_said_why(desk: Desk, tmp_path: Path) -> None:
+    row = desk.waiting()
+    desk.decide(row, "reject")
+    seal(desk.api.gateway.store, tmp_path)
+    mine = {event.kind: event for event, _ in fetched(desk, row.id, desk.api.ann).items}
+    assert body_of(mine["proposal.rejected"].body)["by"] == "reviewer:boss"
+
+
+def test_a_program_does_not_read_whom_a_question_was_brought_to(tmp_path: Path) -> None:
+    """The steps of escalation hold answers of on-call and states of accounts: they are for people who decide."""
+    (tmp_path / "oncall.toml").write_text(ONCALL)
+    (tmp_path / "rules.yaml").write_text(LADDER)
+    with serving(tmp_path, oncall=tmp_path / "oncall.toml", review_rules=tmp_path / "rules.yaml") as api:
+        desk, queue = Desk(api), api.gateway.queue
+        row, now = desk.waiting(), queue.clock
+        queue.clock = lambda: now() + _HOUR
+        assert Ladder(queue).tick().done
+        queue.clock = now
+        desk.decide(row, "reject", message="not today")
+        seal(queue.store, tmp_path)
+        told = desk.get(f"/approvals/{row.id}/receipt", api.ann).text
+        assert [word for word in ("zoe", "night", "not today", "no_account") if word in told] == []
+        mine = {event.kind: event for event, _ in fetched(desk, row.id, api.ann).items}
+        assert mine["proposal.escalated"].is_erased
+        full = {event.kind: event for event, _ in fetched(desk, row.id).items}
+        assert "zoe" in full["proposal.escalated"].body
 
 
 def test_what_is_redacted_is_left_out_and_the_proof_still_fits(desk: Desk, tmp_path: Path) -> None:
