@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 import sqlalchemy as sa
 
 from checkvalve.approvals.account_tables import identities, invitations, passkeys, passwords, sessions, spent_proofs
 from checkvalve.approvals.accounts_said import KINDS, AccountSaid
+from checkvalve.approvals.audit import Event
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.doubts import DOUBTED
@@ -87,15 +88,18 @@ def require_account(connection: sa.Connection, name: str) -> AccountSaid:
     return said
 
 
-def require_names(connection: sa.Connection, known_as: Mapping[str, Collection[str]]) -> None:
+def require_names(
+    connection: sa.Connection, known_as: Mapping[str, Collection[str]], events: Mapping[str, Iterable[Event]]
+) -> None:
     """Make sure that what accounts are called elsewhere is what their events say.
 
-    ``known_as`` has, for each account, the subjects and addresses that the table gives it.
+    ``known_as`` has, for each account, the subjects and addresses that the table gives it; ``events`` are the sound
+    ones of those accounts, by subject.
 
     Raises:
         StoreCorruptError: a link was edited, planted or taken out beside the log.
     """
-    told = {name: _said(connection, account_subject(name)) for name in known_as}
+    told = {name: _said_in(events[account_subject(name)]) for name in known_as}
     if all(_called(said) == frozenset(known_as[name]) for name, said in told.items()):
         return
     rows = connection.execute(sa.select(identities).where(identities.c.name.in_(told))).mappings().all()
@@ -123,9 +127,20 @@ def proved_by(connection: sa.Connection, row: sa.RowMapping) -> str:
     return said.proved_by if _same_session(row, said) else ""
 
 
+def ever_called(events: Iterable[Event]) -> frozenset[str]:
+    """Return every name that the events of an account ever gave it, also one that another took the place of."""
+    bodies = [_body(event.body) for event in events if event.kind == "identity.linked"]
+    words = [body.get(key) for body in bodies for key in ("subject", "address")]
+    return frozenset(str(word) for word in words if word)
+
+
 def _said(connection: sa.Connection, subject: str) -> AccountSaid:
+    return _said_in(sound_events(connection, subject))
+
+
+def _said_in(events: Iterable[Event]) -> AccountSaid:
     said = AccountSaid()
-    for event in sound_events(connection, subject):
+    for event in events:
         if event.kind == DOUBTED:  # its log was closed: no way in from before counts any more
             said = AccountSaid()
         if event.kind.startswith(KINDS):
@@ -180,6 +195,6 @@ def _gone(connection: sa.Connection, found: Mapping[str, AccountSaid]) -> Found:
 
 
 __all__ = [
-    "FIRST", "account_subject", "check_accounts", "key_digest", "password_digest", "proved_by", "require_account",
-    "require_names", "session_subject",
+    "FIRST", "account_subject", "check_accounts", "ever_called", "key_digest", "password_digest", "proved_by",
+    "require_account", "require_names", "session_subject",
 ]  # fmt: skip

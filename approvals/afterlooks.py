@@ -11,7 +11,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, moves, reach
+from checkvalve.approvals import askers, audit, moves, reach
 from checkvalve.approvals.clock import Clock, rfc3339
 from checkvalve.approvals.errors import ConflictError, NotFoundError, QueueError, StoreCorruptError
 from checkvalve.approvals.handed import CLOSED, GLASS, OPENED, REVIEWER
@@ -122,7 +122,8 @@ class AfterLooks:
             proposal = moves.load(connection, proposal_id)
             if same_person(account.person, broke.person) or same_person(account.name, broke.name):
                 raise SecondPersonError("you broke this glass yourself", remedy="another person has to look")
-            if reach.asked(connection, proposal.asked_by, account):
+            earlier = askers.require_as_told(connection, proposal.asked_by, {account.name, broke.name})
+            if account.person in earlier or reach.asked(connection, proposal.asked_by, account):
                 raise own_call(connection, proposal, account, remedy="another person has to look")
             if not found.is_open:
                 raise DoneAlreadyError(f"{found.looked_by} has looked already", remedy="nothing was changed")
@@ -143,7 +144,14 @@ def open_for(connection: sa.Connection, proposal_id: str, *, by: str, at: int, r
     """Open one, inside the transaction that breaks the glass."""
     connection.execute(
         sa.insert(afterlooks).values(
-            proposal_id=proposal_id, by=by, at=at, reason=reason, looked_by="", looked_at=None, finding="", disagreed=False
+            proposal_id=proposal_id,
+            by=by,
+            at=at,
+            reason=reason,
+            looked_by="",
+            looked_at=None,
+            finding="",
+            disagreed=False,
         )
     )
     body: dict[str, JSON] = {"by": GLASS + by, "reason": reason}

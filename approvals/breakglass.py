@@ -18,7 +18,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import afterlooks, deciding, moves, pin_record, plans, reach, stepup, votes
+from checkvalve.approvals import afterlooks, askers, deciding, moves, pin_record, plans, reach, stepup, votes
 from checkvalve.approvals.errors import ConflictError, RoleNeededError
 from checkvalve.approvals.handed import BROKEN, GLASS
 from checkvalve.approvals.matching import match_digest
@@ -29,7 +29,7 @@ from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.refusals import EditorAloneError, NotOfferedError, TooManyError
 from checkvalve.approvals.reviewers import Reviewer
-from checkvalve.approvals.roles import Account, People, Role, account_of, either, who_could
+from checkvalve.approvals.roles import Account, People, Role, Roster, account_of, either, who_could
 from checkvalve.approvals.said_where import require_channel
 from checkvalve.approvals.stepup import StepUp
 from checkvalve.approvals.tablecheck import require_recorded
@@ -133,16 +133,18 @@ def require_breaker(people: People, proposal: Proposal, plan: Plan, name: str) -
         NotAllowedError: they may not.
         StoreCorruptError: their account was written by hand.
     """
-    account, question = account_of(people, name), plan.question(proposal)
+    roster = people if isinstance(people, Roster) else Roster(people)
+    account, question = account_of(roster, name), plan.question(proposal)
     require_person(account)
     if Role.BREAKER not in account.roles_for(question):
         raise RoleNeededError(
             f"breaking the glass takes the role breaker for this call; {account.name} is {either(account.roles)}",
-            remedy=who_could(people, lambda other: Role.BREAKER in other.roles_for(question)),
+            remedy=who_could(roster, lambda other: Role.BREAKER in other.roles_for(question)),
         )
-    if reach.asked(people, proposal.asked_by, account):
+    earlier = askers.require_as_told(roster, proposal.asked_by, {name})
+    if account.person in earlier or reach.asked(roster, proposal.asked_by, account):
         raise own_call(
-            people,
+            roster,
             proposal,
             account,
             remedy="nobody breaks the glass for a call of their own: let another breaker look",

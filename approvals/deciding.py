@@ -20,8 +20,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import attention, endorsing, moves, pin_record, plans, reach, stepup, votes
-from checkvalve.approvals.accountcheck import require_names
+from checkvalve.approvals import askers, attention, endorsing, moves, pin_record, plans, reach, stepup, votes
 from checkvalve.approvals.adopted import Adopted
 from checkvalve.approvals.counting import still_counting, used_voices
 from checkvalve.approvals.delegations import standing_in
@@ -216,9 +215,11 @@ def voter_of(
         unknown = not is_usable(proposal.requester)
         remedy = "let the gateway name the requester" if unknown else "another reviewer has to decide"
         raise own_call(roster, proposal, account, remedy=f"{remedy}, or use the single-user setting")
-    if yes:
-        mine = {one.name: one.known_as for one in accounts(roster, everyone=True) if one.person == account.person}
-        require_names(roster.connection, mine)  # else who took a name of theirs out would have asked for nothing
+    if yes:  # else who took a name of theirs, or an account, out would have asked for nothing
+        earlier = account.person in askers.require_as_told(roster, proposal.asked_by, {account.name})
+        if earlier and not bench.single_user:
+            raise own_call(roster, proposal, account, remedy="another reviewer has to decide")
+        own = own or earlier
     wanted = plan.roles if yes else plan.roles | SAYS_NO
     question = plan.question(proposal)
     if roles := account.roles_for(question, yes=yes) & wanted:
@@ -228,6 +229,8 @@ def voter_of(
         asked = yes and reach.asked(roster, proposal.asked_by, giver)
         roles = giver.roles_for(question, yes=yes) & wanted
         if roles and not asked:
+            if yes and giver.person in askers.require_as_told(roster, proposal.asked_by, {giver.name}):
+                continue
             return Voter(account, roles, via=giver.person, own=yes and own, means=reviewer.means)
     raise _not_their_role(roster, proposal, plan, account, yes=yes)
 
@@ -271,6 +274,7 @@ def _go_on(  # noqa: PLR0913  # what was read, and what was said
         return proposal
     until = at + (plan.execute_within * _SECOND or bench.execute_within)
     said_yes = [vote for vote in counting if vote.yes]
+    askers.require_as_told(roster, proposal.asked_by, askers.voices(said_yes))
     own = voter.own or _asked_themselves(roster, proposal, said_yes)
     approved = moves.move(
         connection, proposal, State.APPROVED, at=at, by=by, note=note, execute_by=until, self_approved=own

@@ -99,7 +99,7 @@ class Identities:
 
         Raises:
             CredentialError: the proof is not fresh.
-            AccountError: it opens an account already.
+            AccountError: it opens an account already, or was another person's.
         """
         now = self._clock()
         require_fresh(proof, reviewer, now)
@@ -172,6 +172,12 @@ class Identities:
         found = connection.execute(sa.select(identities).where(mine)).mappings().one_or_none()
         if found is not None and found["removed_at"] is None:
             raise AccountError("this identity opens an account already", remedy="sign in with it, or remove it there")
+        if found is not None and _persons(connection, name, found["name"]) > 1:
+            # what is asked for in its names is still that person's, and one row says so of one account
+            raise AccountError(
+                "this identity was another person's here",
+                remedy="if both are you, let an administrator join them: checkvalve approvals reviewer join",
+            )
         connection.execute(sa.delete(identities).where(mine))
         said = {**key, "name": name, "address": folded(identity.name)}
         connection.execute(sa.insert(identities).values(**said, linked_at=at, removed_at=None))
@@ -186,6 +192,11 @@ class Identities:
         if found.roles != frozenset(roles):
             give(connection, name, frozenset(roles), found.scope, person=found.person, by=BY, at=self._clock())
             keep_one_administrator(connection)
+
+
+def _persons(connection: sa.Connection, *names: str) -> int:
+    """Return how many people the accounts of these names are."""
+    return len({account_of(connection, name).person for name in names})
 
 
 def _was_of(connection: sa.Connection, identity: Identity) -> bool:

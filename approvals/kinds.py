@@ -17,9 +17,15 @@ from typing import TYPE_CHECKING, Final
 
 from checkvalve.approvals.account_tables import sessions
 from checkvalve.approvals.errors import NotAllowedError, QueueError
-from checkvalve.approvals.people import RULE, folded, is_usable
+from checkvalve.approvals.people import folded
 from checkvalve.approvals.roles import LOOKS, Account, Role, account_of, accounts, require_role
-from checkvalve.approvals.rolesgiven import give, keep_one_administrator
+from checkvalve.approvals.rolesgiven import (
+    give,
+    keep_one_administrator,
+    owner_for,
+    owner_named,
+    require_owns_nothing,
+)
 from checkvalve.approvals.sessions import end_sessions
 
 if TYPE_CHECKING:
@@ -35,11 +41,15 @@ def make_program(board: Reviewers, name: str, *, owner: str, by: Reviewer) -> Ac
 
     Raises:
         CredentialError, NotAllowedError: ``by`` is no administrator.
-        QueueError: there is no such account, the owner is no name, or nobody would be left who gives roles.
+        QueueError: there is no such account, the owner is no person's name, it owns a program itself, or nobody would
+            be left who gives roles.
     """
-    whose = owner_named(owner)
+    owner_named(owner)
     with board.store.write() as connection:
         found, at = _named(connection, board, name, by), board.clock()
+        known = accounts(connection, everyone=True)
+        whose = owner_for(known, owner, found.name)
+        require_owns_nothing(known, found.name)
         give(connection, found.name, LOOKS, found.scope,
              person=found.person, by=by.name, at=at, owner=whose)  # fmt: skip
         keep_one_administrator(connection)
@@ -66,17 +76,6 @@ def join(board: Reviewers, name: str, *, person: str, by: Reviewer) -> Account:
             give(connection, one.name, one.roles, one.scope, person=other.person, by=by.name, at=board.clock(),
                  owner=one.owner if one.program else None)  # fmt: skip
         return account_of(connection, found.name)
-
-
-def owner_named(owner: str) -> str:
-    """Return the owner of a program or of a token as people are compared; empty where there is none.
-
-    Raises:
-        QueueError: this is no name of a person.
-    """
-    if owner and not is_usable(owner):
-        raise QueueError(f"an owner has a printable name: {RULE}", remedy="give the name or address of a person")
-    return folded(owner)
 
 
 def _named(connection: sa.Connection, board: Reviewers, name: str, by: Reviewer) -> Account:

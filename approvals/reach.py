@@ -7,7 +7,7 @@ and whatever name of theirs; nothing is relaxed because of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from checkvalve.approvals import votes
 from checkvalve.approvals.asked_by import AskedBy, names_in
@@ -43,15 +43,31 @@ def asked(people: People, asked_by: AskedBy, account: Account) -> bool:
 def requesters(asked_by: AskedBy, known: Iterable[Account]) -> frozenset[str]:
     """Return the persons whose yes does not count: who asked, under any of their accounts.
 
-    Where one of the names is a program's account, its owner has asked as well.
+    Where one of the names is a program's account, its owner has asked as well; so has the owner of an owner that is a
+    program itself, however many there are between.
     """
     listed = list(known)
-    names = (*names_in(asked_by), *_owners(names_in(asked_by), listed))
-    return frozenset(one.person for one in listed if is_requester(names, one))
+    if any(not is_usable(name) for name in names_in(asked_by)):
+        return frozenset(one.person for one in listed)
+    return frozenset(one.person for one in behind(names_in(asked_by), listed)[1])
 
 
-def _owners(names: Sequence[str], known: Iterable[Account]) -> Iterator[str]:
-    yield from (one.owner for one in known if one.program and one.owner and _is_one_of(names, one))
+def behind(names: Iterable[str], known: Iterable[Account]) -> tuple[frozenset[str], list[Account]]:
+    """Return every name that some usable names lead to, themselves among them, and the accounts that they are of.
+
+    1. Each account that has one of the names is found. 2. Its person is a further name, and so is its owner where it is
+    a program's. 3. Again with those, until nothing is new: programs may own each other in a ring.
+    """
+    left = {one.name: one for one in known}
+    new = {name for name in names if is_usable(name)}
+    said, found = set(new), list[Account]()
+    while new:
+        mine = [one for one in left.values() if _is_one_of(tuple(new), one)]
+        for one in mine:
+            found.append(left.pop(one.name))
+        new = {word for one in mine for word in (one.person, one.owner if one.program else "") if word} - said
+        said |= new
+    return frozenset(said), found
 
 
 def voices(
@@ -78,4 +94,4 @@ def can_be_approved(people: People, proposal: Proposal, plan: Plan, *, single_us
     return votes.reachable(plan, could, editor=plan.edited_by)
 
 
-__all__ = ["asked", "can_be_approved", "is_requester", "requesters", "voices"]
+__all__ = ["asked", "behind", "can_be_approved", "is_requester", "requesters", "voices"]

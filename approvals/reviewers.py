@@ -37,7 +37,7 @@ from checkvalve.approvals.roles import (
     require_role,
     subject_of,
 )
-from checkvalve.approvals.rolesgiven import give, keep_one_administrator, may_give, person_for
+from checkvalve.approvals.rolesgiven import give, keep_one_administrator, may_give, owner_for, person_for
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
@@ -103,7 +103,7 @@ class Reviewers:
             CredentialError: there are reviewers already, and ``by`` is none of them.
             NotAllowedError: ``by`` is no administrator, or would give himself a role.
             QueueError: the name is empty, too long, not printable, of several scripts, or taken, also by a name that
-                looks the same; the first one would be no administrator.
+                looks the same; the first one would be no administrator; or the owner is a program, or no name.
         """
         label = folded(name)
         if not is_usable(name):
@@ -119,6 +119,7 @@ class Reviewers:
             if any(same_person(label, other.name) for other in known):
                 raise QueueError("there is a reviewer of this name already", remedy="choose another name")
             whose = person_for(known, label, person)
+            owner = None if owner is None else owner_for(known, owner, label)
             if roles is not None:
                 may_give(giver, whose, frozenset(roles), scope)
             adder = by.name if by else "setup"

@@ -17,7 +17,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import plans, reach, votes
+from checkvalve.approvals import askers, plans, reach, votes
 from checkvalve.approvals.breakglass import require_breaker
 from checkvalve.approvals.counting import still_counting
 from checkvalve.approvals.errors import CredentialError, NotAllowedError, StoreCorruptError
@@ -101,6 +101,7 @@ def _said(roster: Roster, proposal: Proposal, plan: Plan, held: Held, issued_by:
 
 
 def _votes_lost(roster: Roster, proposal: Proposal, plan: Plan, cast: Sequence[Vote], at: int) -> list[Gone]:
+    askers.require_as_told(roster, proposal.asked_by, askers.voices(cast))
     alone = proposal.self_approved  # what one says to one's own call counts only where the record says that it did
     counting = still_counting(roster, cast, plan, proposal, single_user=alone, at=at)
     if votes.tally(plan, counting).decided == "yes":

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import sqlalchemy as sa
 
 from checkvalve.approvals.account_tables import identities
+from checkvalve.approvals.audit import Event
 from checkvalve.approvals.canonical import canonical
 from checkvalve.approvals.errors import CredentialError, QueueError, RoleNeededError, StoreCorruptError
 from checkvalve.approvals.program_rule import require_person
@@ -28,7 +29,7 @@ from checkvalve.approvals.question import Question
 from checkvalve.approvals.quorumcheck import ACCOUNT
 from checkvalve.approvals.recorded_account import require_account_recorded
 from checkvalve.approvals.scope import Scope
-from checkvalve.approvals.sound_events import sound_events
+from checkvalve.approvals.sound_events import sound_events, sound_of_subjects
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
 
@@ -125,6 +126,14 @@ class Roster:
         self._rows: dict[str, sa.RowMapping] | None = None
         self._known: dict[str, Account] = {}
         self._linked: dict[str, list[str]] = {}
+        self._told: dict[str, list[Event]] = {}
+
+    def told(self, subjects: Iterable[str]) -> Mapping[str, Sequence[Event]]:
+        """Return the events about some subjects, as :func:`sound_events`, each read once; in one statement."""
+        wanted = set(subjects)
+        if missing := wanted - self._told.keys():
+            self._told |= sound_of_subjects(self.connection, missing)
+        return {subject: self._told[subject] for subject in wanted}
 
     def rows(self) -> Mapping[str, sa.RowMapping]:
         """Return the stored accounts by their names, oldest first."""
@@ -143,7 +152,8 @@ class Roster:
         """Return an account whose roles are what the log says of them; raises as the function of this name."""
         if name not in self._known:
             row = self.rows().get(name)
-            self._known[name] = _checked(self.connection, row, self.known_as(name))
+            own = None if row is None else self.told([subject := subject_of(name)])[subject]
+            self._known[name] = _checked(self.connection, row, self.known_as(name), own)
         return self._known[name]
 
 
@@ -175,20 +185,24 @@ def _names_in(row: sa.RowMapping) -> list[str]:
     return [one for one in (row["subject"], row["address"]) if one]
 
 
-def _checked(connection: sa.Connection, row: sa.RowMapping | None, known_as: Sequence[str]) -> Account:
+def _checked(
+    connection: sa.Connection, row: sa.RowMapping | None, known_as: Sequence[str], own: Sequence[Event] | None = None
+) -> Account:
     if row is None:
         raise CredentialError("there is no such reviewer", remedy="list them: checkvalve approvals reviewer list")
-    require_as_recorded(connection, row)
+    require_as_recorded(connection, row, own)
     return account(row, known_as)
 
 
-def require_as_recorded(connection: sa.Connection, row: sa.RowMapping) -> None:
+def require_as_recorded(connection: sa.Connection, row: sa.RowMapping, own: Sequence[Event] | None = None) -> None:
     """Make sure that an account is what the log says of it: its roles, whose it is, its credential and its end.
+
+    ``own`` are its sound events, where they were read already.
 
     Raises:
         StoreCorruptError: somebody wrote the row by hand.
     """
-    told, own = ("", ""), sound_events(connection, subject_of(row["name"]))
+    told, own = ("", ""), sound_events(connection, subject_of(row["name"])) if own is None else own
     for event in own:
         if event.kind == GIVEN:
             body = json.loads(event.body)

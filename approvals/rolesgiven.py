@@ -2,12 +2,13 @@
 
 1. An administrator gives roles, and never one to himself, under whatever account; to give up some of his own is free.
 2. Whose account it is, is settled when it is made: a name that somebody has already means that person. 3. One enabled
-administrator is left, or nothing is changed.
+administrator is left, or nothing is changed. 4. A program is owned by a person: by no program, and not by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import sqlalchemy as sa
 
@@ -50,6 +51,56 @@ def person_for(known: Iterable[Account], name: str, person: str) -> str:
     return whose
 
 
+def owner_named(owner: str) -> str:
+    """Return the owner of a program or of a token as people are compared; empty where there is none.
+
+    Raises:
+        QueueError: this is no name of a person.
+    """
+    if owner and not is_usable(owner):
+        raise QueueError(f"an owner has a printable name: {RULE}", remedy="give the name or address of a person")
+    return folded(owner)
+
+
+def owner_for(known: Iterable[Account], owner: str, program: str) -> str:
+    """Return the owner of the program's account ``program`` as it is stored, among the accounts that there are.
+
+    Raises:
+        QueueError: this is no name of a person: it is the program itself, or another one.
+    """
+    whose, others = owner_named(owner), [one for one in known if not same_person(one.name, program)]
+    if whose and (same_person(whose, program) or _only_programs(whose, others)):
+        raise QueueError("a program owns no program", remedy="name the person who answers for it")
+    return whose
+
+
+def require_owns_nothing(known: Iterable[Account], program: str) -> None:
+    """Make sure that no program has an owner who would be none any more when ``program`` is a program itself.
+
+    Raises:
+        QueueError: there is one; it says which.
+    """
+    left = [replace(one, program=one.program or one.name == program) for one in known]
+    others = [one for one in left if one.name != program]
+    mine = next(one for one in left if one.name == program)
+    for one in others:
+        if one.program and one.owner and _is_called(mine, one.owner) and _only_programs(one.owner, left):
+            raise QueueError(
+                f"{program} owns the program {one.name}, and a program owns none",
+                remedy=f"name another owner first: checkvalve approvals reviewer program {one.name} --owner NAME",
+            )
+
+
+def _only_programs(name: str, known: Iterable[Account]) -> bool:
+    """Say whether this is what programs are called, and no person."""
+    called = [one.program for one in known if _is_called(one, name)]
+    return bool(called) and all(called)
+
+
+def _is_called(account: Account, name: str) -> bool:
+    return any(same_person(name, word) for word in (account.name, account.person, *account.known_as))
+
+
 def give(  # each is a part of what the row and the event say
     connection: sa.Connection,
     name: str,
@@ -86,4 +137,6 @@ def keep_one_administrator(connection: sa.Connection) -> None:
         raise QueueError("nobody would be left who gives roles", remedy="let somebody else be an administrator first")
 
 
-__all__ = ["give", "keep_one_administrator", "may_give", "person_for"]
+__all__ = [
+    "give", "keep_one_administrator", "may_give", "owner_for", "owner_named", "person_for", "require_owns_nothing",
+]  # fmt: skip

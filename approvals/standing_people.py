@@ -13,7 +13,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import moves, plans, reach
+from checkvalve.approvals import askers, moves, plans, reach
 from checkvalve.approvals.errors import StandingRuleError
 from checkvalve.approvals.own_call import own_call
 from checkvalve.approvals.plans import Plan
@@ -71,7 +71,8 @@ def require_person(
         raise OutOfScopeError(
             "calls like these are outside of what you may approve", remedy="another approver has to agree to it"
         )
-    if reach.asked(connection, proposal.asked_by, account) and not single_user:
+    earlier = askers.require_as_told(connection, proposal.asked_by, {account.name})
+    if (account.person in earlier or reach.asked(connection, proposal.asked_by, account)) and not single_user:
         raise own_call(connection, proposal, account, remedy="another approver has to agree to the rule")
 
 

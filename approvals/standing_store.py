@@ -7,7 +7,7 @@ what it had taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -27,7 +27,7 @@ from checkvalve.approvals.people import same_person
 from checkvalve.approvals.records import USED, Proposal
 from checkvalve.approvals.refusals import StaleError
 from checkvalve.approvals.review_tables import standing_rules
-from checkvalve.approvals.roles import accounts
+from checkvalve.approvals.roles import Account, accounts
 from checkvalve.approvals.standing import parsed
 from checkvalve.approvals.standing_entry import CLOCK, StandingEntry
 from checkvalve.approvals.tablecheck import require_recorded
@@ -175,8 +175,17 @@ def persons_of(connection: sa.Connection, names: set[str]) -> dict[str, frozense
     for name in names:
         mine = [one for one in known if one.person == person.get(name, name)]
         own = {name, person.get(name, name), *(word for one in mine for word in (one.name, *one.known_as))}
-        owned = {one.name for one in known if one.program and any(same_person(one.owner, word) for word in own)}
-        found[name] = frozenset(own | owned)
+        found[name] = frozenset(own | _owned(known, own))
+    return found
+
+
+def _owned(known: Iterable[Account], own: Collection[str]) -> set[str]:
+    """Return the names of the programs of a person, and of the programs that those own."""
+    left, found, new = {one.name: one.owner for one in known if one.program}, set[str](), set(own)
+    while new:
+        new = {name for name, owner in left.items() if any(same_person(owner, word) for word in new)}
+        found |= new
+        left = {name: owner for name, owner in left.items() if name not in new}
     return found
 
 
