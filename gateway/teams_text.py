@@ -3,10 +3,11 @@
 1. The text and every part of it that comes as HTML hold known marks only: paragraphs, lines, bold, italics, underline
 and mentions, closed in the order in which they were opened. 2. A mark has no attribute but those of a mention, a
 language and a direction, and the size that Teams writes itself: what hides a text does it with one. 3. Nothing else is
-attached: a message that quotes or forwards another one names it there. Whatever is not so is not plain, and none of it
-is read.
+attached: a message that quotes or forwards another one names it there. 4. It has one part of HTML, and so many marks as
+somebody who types makes. Whatever is not so is not plain, and none of it is read.
 
-Guarantees: pure; an unknown mark is no plain text, so what Teams invents later is refused and not misread.
+Guarantees: pure; an unknown mark is no plain text, so what Teams invents later is refused and not misread; what reading
+takes is bounded, since it may grow with the square of the number of marks.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ MAX_SAID: Final = 4_000
 """Characters of a message that are read: a code, and a reason in words."""
 MAX_HTML: Final = 20_000
 """Characters of the same message as HTML."""
+MAX_MARKS: Final = 200
+"""Marks in one text; Teams writes two for each line."""
 _MARKS: Final = frozenset({"p", "div", "span", "br", "b", "strong", "i", "em", "u", "at"})
 _MENTION: Final = "http://schema.skype.com/Mention"
 _HARMLESS: Final = frozenset({"dir", "lang"})
@@ -73,9 +76,12 @@ class _Words(HTMLParser):
 def plain_words(message: Mapping[str, Any]) -> tuple[str, ...] | None:
     """Return the words of a message without who was mentioned; None where it is more than plain words."""
     text, attached = message.get("text"), message.get("attachments")
+    parts = attached if isinstance(attached, list) else [] if attached is None else [attached]
     try:
+        if len(parts) > 1:
+            raise _NotPlainError
         said = _words(text if isinstance(text, str) else "", MAX_SAID)
-        for item in attached if isinstance(attached, list) else [] if attached is None else [attached]:
+        for item in parts:
             if (
                 not isinstance(item, dict)
                 or item.get("contentType") != _HTML
@@ -94,7 +100,7 @@ def _words(text: str, limit: int) -> tuple[str, ...]:
     Raises:
         _NotPlainError: it is too long, or more than words.
     """
-    if len(text) > limit:
+    if len(text) > limit or text.count("<") > MAX_MARKS:
         raise _NotPlainError
     reader = _Words()
     reader.feed(text)

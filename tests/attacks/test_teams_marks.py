@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from checkvalve.approvals.records import Proposal
+from checkvalve.gateway.teams_text import MAX_HTML, MAX_MARKS, plain_words
+from tests.effort import bounded
 from tests.gateway.teams_world import Room, room
 
 pytestmark = pytest.mark.claim("C4", "C9")
@@ -86,3 +88,24 @@ def test_13_what_teams_sends_of_a_typed_code_is_taken(here: Room) -> None:
     html = f"<div><div>{mention}&nbsp;{here.code(row)}<br/></div></div>"
     said = here.say(here.code(row), attachments=[{"contentType": "text/html", "content": html}])
     assert said.startswith("The call is approved")
+
+
+@pytest.mark.parametrize("mark", ["<p a='", '<p a="', "<p a ", "<p a=b ", "<p a=''", "</p ", "<!-", "<", "<p>"])
+@pytest.mark.parametrize("between", ["", "& ", "/", "]"], ids=["bare", "references", "strokes", "brackets"])
+def test_13_what_reading_a_message_takes_is_bounded(mark: str, between: str) -> None:
+    """A parser of HTML goes back for every mark that does not end: one message must not hold a core."""
+    many = (mark * MAX_HTML)[:MAX_HTML]
+    room_for = (MAX_HTML - len(mark) * MAX_MARKS) // MAX_MARKS
+    few = (mark + between * (room_for // max(1, len(between)))) * MAX_MARKS
+    with bounded(2.0):
+        assert plain_words({"text": "", "attachments": [{"contentType": "text/html", "content": many}]}) is None
+        plain_words({"text": "", "attachments": [{"contentType": "text/html", "content": few}]})
+        plain_words({"text": few[:4_000]})
+
+
+def test_13_a_message_has_one_part_of_html_and_as_many_marks_as_a_person_makes() -> None:
+    """Teams sends one part; and two hundred marks are a hundred lines."""
+    part = {"contentType": "text/html", "content": "<p>ok</p>" * (MAX_MARKS // 2)}
+    assert plain_words({"text": "ok", "attachments": [part]}) == ("ok",)
+    assert plain_words({"text": "ok", "attachments": [part, part]}) is None
+    assert plain_words({"text": "ok", "attachments": [{**part, "content": part["content"] + "<br>"}]}) is None
