@@ -41,11 +41,11 @@ class ChainEnd:
         """Return the number of the next event, and the hash that it follows.
 
         Raises:
-            StoreCorruptError: the head is gone.
+            StoreCorruptError: the head is gone, or is none.
         """
         if self._old is None:
             row = connection.execute(_READ).one_or_none()
-            if row is None:
+            if row is None or not isinstance(row.seq, int) or not isinstance(row.hash, str):
                 raise _lost()
             self._seq, self._hash = self._old = (row.seq, row.hash)
         return self._seq + 1, self._hash

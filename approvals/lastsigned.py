@@ -20,11 +20,32 @@ _REMEDY: Final = "nothing was signed; verify the audit log: checkvalve audit ver
 
 
 def newest(connection: sa.Connection) -> str | None:
-    """Return the newest checkpoint in the database, as it was signed."""
-    found = connection.execute(sa.select(checkpoints.c.note)).scalars().all()
+    """Return the newest checkpoint in the database, as it was signed.
+
+    Raises:
+        LogTamperedError: there are several, or the size that is kept beside it is not its own.
+    """
+    found = connection.execute(sa.select(checkpoints.c.note, checkpoints.c.size)).all()
     if len(found) > 1:
         raise LogTamperedError("the database has checkpoints of several logs", remedy=_REMEDY)
-    return str(found[0]) if found else None
+    for note, size in found:
+        if not isinstance(note, str):
+            raise LogTamperedError("the newest checkpoint is no text", remedy=_REMEDY)
+        if whole(size, "the size beside the newest checkpoint") != (parse_size(note) or size):
+            raise LogTamperedError("the size beside the newest checkpoint is not the one it names", remedy=_REMEDY)
+        return note
+    return None
+
+
+def whole(value: object, what: str) -> int:
+    """Return a number that the log is read by: a database file can hold anything in its place.
+
+    Raises:
+        LogTamperedError: it is none.
+    """
+    if not isinstance(value, int) or value < 0:
+        raise LogTamperedError(f"{what} is no number", remedy=_REMEDY)
+    return value
 
 
 def parse_size(text: str) -> int:

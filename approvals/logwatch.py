@@ -26,6 +26,7 @@ from checkvalve.approvals.closedlogs import base_query
 from checkvalve.approvals.errors import LogTamperedError
 from checkvalve.approvals.gaps import count_between, untold_gap
 from checkvalve.approvals.judge import body_of
+from checkvalve.approvals.lastsigned import whole
 from checkvalve.approvals.merkle import fold, leaf_hash
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import audit_head, checkpoints, events
@@ -59,7 +60,9 @@ class LogWatch:
         """
         with self._store.read() as connection:
             where = connection.execute(_WHERE).one()
-            base, last, signed = int(where.base), int(where.last or 0), int(where.signed or 0)
+            base = whole(where.base, "where the log begins")
+            last = whole(where.last or 0, "the end of the log")
+            signed = whole(where.signed or 0, "the size beside the newest checkpoint")
             self._count(connection, base, last)
             self._read(connection, base, min(signed, last - base))
 

@@ -108,6 +108,9 @@ def sound_of_kinds(connection: sa.Connection, subject: str, kinds: Sequence[str]
 
 def _sound(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[Event]:
     found = [Event(*row[:_COLUMNS]) for row in rows]
+    for row in rows[:1]:  # they are the same in all
+        if not all(value is None or _is_count(value) for value in (row.base, row.signed, row.last)):
+            raise StoreCorruptError("a number that the log is read by is none", remedy=_REMEDY)
     for event in found:
         if not event.is_whole:  # 1.
             raise _changed(event)
@@ -124,6 +127,10 @@ def _sound(connection: sa.Connection, rows: Sequence[sa.Row[Any]]) -> list[Event
             closed = closed or _ClosedLeaves(connection)
             _require_leaf(event, closed.of(event), signed=True)
     return found
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and value >= 0
 
 
 def _require_no_hole(connection: sa.Connection, base: int, last: int) -> None:

@@ -81,6 +81,7 @@ def verify(
         closed = verify_closed(connection, report, Known(gone, kept, seen, saved, trusted))
         base = closed[-1].end if closed else 0
         judge = _judge(connection, trusted, open_log(closed, kept), told) if trusted else None
+        _look_at_checkpoint(connection, report, judge)
         walk = Walk(report, gone, judge, Tiles(connection).leaf, saved, base=base, seen=seen)
         for event in read_events(connection, after=base):  # 1.
             walk.take(event)
@@ -123,6 +124,14 @@ def _judge(
     inside = () if stored is None else (Outside("the database", stored, inside=True),)
     trust = Trust.of(keys, rotations_in(event for event in told if event.kind == ROTATED))
     return Judge(Basis(trust, (*inside, *outside), keys[0].name))
+
+
+def _look_at_checkpoint(connection: sa.Connection, report: VerifyReport, judge: Judge | None) -> None:
+    """Find without a key what is no checkpoint's size; with keys the checkpoint is judged itself."""
+    try:
+        _ = newest(connection) if judge is None else None
+    except LogTamperedError as error:
+        report.add("bad_checkpoint", f"the database: {error.message}")
 
 
 def _conclude(report: VerifyReport, judge: Judge) -> None:
