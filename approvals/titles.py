@@ -234,4 +234,4 @@ def _reports(decision: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {str(item.get("path")): item for item in found if isinstance(item, dict)}
 
 
-__all__ = ["ALSO", "SENTENCES", "Headline", "Slot", "Value", "headline", "sentence_of"]
+__all__ = ["ALSO", "SENTENCES", "TOOL", "Headline", "Slot", "Value", "headline", "sentence_of"]

@@ -17,6 +17,7 @@ from checkvalve.approvals.render import is_deceptive
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.titled import in_a_message, in_words, without_values
+from checkvalve.approvals.titlespec import without_quotes
 from tests.approvals.made import REVIEW, Desk, HandClock, decided
 from tests.gateway.review_world import Review, reviewing
 
@@ -74,6 +75,29 @@ def test_2_10_a_value_stays_between_its_marks_in_text(desk: Desk, text: str) -> 
         assert len(said) < 1_500
     assert not re.search(r"[<>*`\[\]{}@]", message)
     assert without_values(row) == "Send a mail to \u27e8to\u27e9 about \u27e8subject\u27e9"
+
+
+NAMES = [
+    "pay \u201c10 EUR\u201d to \u201cAnn\u201d and nothing more",
+    'say "yes"',
+    "\u00bbsend\u00ab",
+    "x\u2019\u2019y\uff02",
+]
+
+
+@pytest.mark.parametrize("server", ["", "srv \u201cbank\u201d"], ids=["here", "elsewhere"])
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+def test_2_10_a_name_of_a_tool_holds_no_marks_of_values(desk: Desk, name: str, server: str) -> None:
+    """A tool of somebody else's server is called what its author likes, and a name is no value."""
+    report = ArgumentReport("to", "target", "email", sufficient=False, origins=(ORIGIN,))
+    more = {"server": server} if server else {}
+    request = ActionRequest.build(name, {"to": "a b"}, thread="t", call_id="c", requester="bob", **more)
+    decision = replace(decided(REVIEW), arguments=(report,), action="send")
+    row = desk.queue.veiling.seen(desk.queue.propose(request, decision))
+    for said in (in_words(row), in_a_message(row, values=True)):
+        assert re.findall(VALUE, said) == ["\u201ca b\u201d"], said
+        assert without_quotes(said.replace("\u201ca b\u201d", "")) == said.replace("\u201ca b\u201d", "")
+    assert without_quotes(without_values(row)) == without_values(row)
 
 
 @pytest.mark.parametrize("text", FORGED[:-2], ids=range(len(FORGED) - 2))
