@@ -295,7 +295,9 @@ def test_an_identity_opens_the_account_it_was_linked_to(office: Office) -> None:
         office.identities.link(ben, identity, office.proof(ben))
     office.identities.remove(office.ann, identity.issuer, identity.subject, office.proof())
     assert office.identities.find(identity) is None
-    office.identities.link(ben, identity, office.proof(ben))
+    with pytest.raises(AccountError, match="another person's"):  # calls asked for in its name are still hers
+        office.identities.link(ben, identity, office.proof(ben))
+    office.identities.link(office.ann, identity, office.proof())
     assert verify(office.store).ok
 
 
