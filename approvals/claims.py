@@ -90,9 +90,13 @@ class Claims:
         if proposal.state is not State.APPROVED:
             return Outcome(proposal)
         try:
-            return Outcome(self._queue.invalidate(proposal.id, code))
+            with self._queue.store.write() as connection:
+                current = moves.load(connection, proposal.id)
+                if current.state is State.APPROVED:
+                    return self._withdrawn(connection, current, self._queue.clock(), code)
         except ConflictError:
-            return self.look(proposal.id)
+            pass
+        return self.look(proposal.id)  # somebody else was faster
 
     def _claim(self, proposal: Proposal, pinned: Found | None) -> Claim | Outcome:
         owner, same = str(Owner.me(secrets.token_hex(8))), False
@@ -130,8 +134,6 @@ class Claims:
             if relies and not uses.still_given(connection, proposal, at=now):
                 return self._withdrawn(connection, proposal, now)
             if gone := rights.lost(connection, proposal, held, at=now):
-                if proposal.state is State.APPROVED:  # what that yes accepted would let the same call run unasked
-                    endorsing.end_given_with(connection, proposal, by="gateway", at=now)
                 told: dict[str, JSON] = {"gone": [one.to_json() for one in gone]}
                 return self._withdrawn(connection, proposal, now, rights.GONE, told, rights.in_words(gone))
             if other := pin_record.difference(connection, proposal, pinned):
@@ -148,10 +150,14 @@ class Claims:
         details: dict[str, JSON] | None = None,
         note: str = "",
     ) -> Outcome:
-        """Void a permit of which something that it rests on has ended since; a retry of a read has none left."""
+        """Void a permit that does not hold any more; a retry of a read has none left.
+
+        What was accepted with that yes ends, whatever the code: else the same call would run unasked.
+        """
         if proposal.state is not State.APPROVED:
             return Outcome(proposal)
         to, by = State.INVALIDATED, "gateway"
+        endorsing.end_given_with(connection, proposal, by=by, at=now)
         void = moves.move(connection, proposal, to, at=now, by=by, code=code, note=note, details=details)
         return Outcome(void)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -15,9 +16,14 @@ from checkvalve.approvals.delegations import standing_in
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.review_tables import votes as vote_rows
 from checkvalve.approvals.roles import People, Role, Roster, account_of, accounts
+from checkvalve.approvals.subjectrows import Held
 from checkvalve.approvals.votes import Tally, Vote, Voter
 from checkvalve.filters.strictjson import JSON
+
+REVIEWER: Final = "reviewer:"
+"""What the giver of a permit begins with that is a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,41 @@ def still_counting(
     return list(found.values())
 
 
+def votes_behind(roster: Roster, proposal: Proposal, plan: Plan, held: Held, issued_by: str) -> list[Vote]:
+    """Return the votes of a permit that people gave; one that kept none rests on who issued it.
+
+    ``held`` are the rows of the call as this transaction read them.
+
+    Raises:
+        CredentialError, StoreCorruptError: that account is not there, or was written by hand.
+    """
+    if not held.is_empty(vote_rows.c.proposal_id):
+        return votes.of_rows(held(roster.connection, vote_rows.c.proposal_id, proposal.id))
+    account = account_of(roster, issued_by.removeprefix(REVIEWER))
+    only = Vote(
+        proposal.id,
+        account.person,
+        account.name,
+        yes=True,
+        roles=plan.roles,
+        via="",
+        digest=proposal.digest,
+        endorse=False,
+        code="",
+        note="",
+        at=0,
+    )
+    return [only]
+
+
+def counting_for_permit(roster: Roster, cast: Sequence[Vote], plan: Plan, proposal: Proposal, *, at: int) -> list[Vote]:
+    """Return what still counts of the votes behind a permit.
+
+    What one says to one's own call counts only where the record says that it did.
+    """
+    return still_counting(roster, cast, plan, proposal, single_user=proposal.self_approved, at=at)
+
+
 def used_voices(roster: Roster, cast: Sequence[Vote], voter: Voter, at: int) -> list[Vote]:
     """Return the votes that a further one is compared with.
 
@@ -109,4 +150,6 @@ def standing(connection: sa.Connection, proposal: Proposal, *, single_user: bool
     return Standing(plan, cast, tally, reachable)
 
 
-__all__ = ["Standing", "standing", "still_counting", "used_voices"]
+__all__ = [
+    "REVIEWER", "Standing", "counting_for_permit", "standing", "still_counting", "used_voices", "votes_behind",
+]  # fmt: skip

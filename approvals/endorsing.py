@@ -1,7 +1,8 @@
 """Endorsements in the store: what a yes accepts beside the one call, and what was accepted in a thread before.
 
 Guarantees: each is for one thread, ends at its deadline or when it is taken back, and then counts as if it had never
-been given; giving, using and ending one commits with its event.
+been given; so it does while whoever gave it may not give it any more (:mod:`givers`). Giving, using and ending one
+commits with its event.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit
+from checkvalve.approvals import audit, givers
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.clock import Clock, rfc3339
 from checkvalve.approvals.decision import Decision
@@ -19,6 +20,7 @@ from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.errors import NotFoundError
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.refusals import AmbiguousError, EndedError
+from checkvalve.approvals.roles import Roster
 from checkvalve.approvals.said import ENDORSEMENT
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tablecheck import require_recorded
@@ -144,8 +146,11 @@ class Endorsements:
 def offered(decision: Decision) -> list[dict[str, str]]:
     """Return what a yes to this decision would accept, as it is stored beside the proposal.
 
-    What has a longer name than :data:`MAX_SOURCE` is not offered: a yes is for the one call then.
+    What has a longer name than :data:`MAX_SOURCE` is not offered: a yes is for the one call then. Nor is anything of a
+    call that is pinned: a person accepts its data as they point at one version, and the next call may meet another.
     """
+    if decision.pins:
+        return []
     return [item.to_json() for item in decision.endorsable if _fits(item.source)]
 
 
@@ -161,9 +166,10 @@ def store(connection: sa.Connection, proposal: Proposal, *, by: str, at: int, ex
     """
     if not proposal.endorsable:
         return
-    known = {item.endorsement for item in _entries(connection, thread=proposal.thread) if item.holds(at)}
-    for offer in proposal.endorsable:
-        item = Endorsement(**offer)
+    offers, people = [Endorsement(**offer) for offer in proposal.endorsable], Roster(connection)
+    same = [one for one in _entries(connection, thread=proposal.thread) if one.endorsement in offers and one.holds(at)]
+    known = {one.endorsement for one in same if givers.still_accept(people, one.proposal_id, at=at)}
+    for item in offers:
         if item in known:
             continue
         known.add(item)
@@ -174,16 +180,21 @@ def store(connection: sa.Connection, proposal: Proposal, *, by: str, at: int, ex
         audit.append(connection, at=at, kind="endorsement.stored", subject=proposal.id, body=body)
 
 
-def read(connection: sa.Connection, thread: str, at: int) -> list[Endorsement]:
-    """Return the endorsements of a thread that are in force, oldest first.
+def read(connection: sa.Connection, thread: str, at: int, *, past: bool = False) -> list[Endorsement]:
+    """Return the endorsements of a thread that are in force, oldest first: those whose givers still may give them.
+
+    ``past`` says that ``at`` is over: who gave one could then, and whether they could today is not asked.
 
     Raises:
         StoreCorruptError: one of them is not what its events say: nobody gave it.
     """
-    found = _entries(connection, thread=thread)
-    for proposal_id in {item.proposal_id for item in found}:
+    found, people = _entries(connection, thread=thread), givers.Rows(connection)
+    good = [item for item in found if item.at <= at and item.holds(at)]
+    asked = frozenset() if past else frozenset(item.proposal_id for item in good)
+    for proposal_id in {item.proposal_id for item in found} - asked:
         require_recorded(connection, proposal_id)
-    return [item.endorsement for item in found if item.at <= at and item.holds(at)]
+    counting = {proposal_id for proposal_id in asked if givers.still_accept(people, proposal_id, at=at)}
+    return [item.endorsement for item in good if past or item.proposal_id in counting]
 
 
 def holds(connection: sa.Connection, thread: str, name: str, at: int) -> Endorsed | None:

@@ -12,13 +12,12 @@ from checkvalve.approvals.clock import Clock
 from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.flood import Flood
+from checkvalve.approvals.givers import widest
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.mandate_store import Mandates
 from checkvalve.approvals.mandates import Mandate
-from checkvalve.approvals.question import UNREADABLE, Question
 from checkvalve.approvals.refusals import OutOfScopeError
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
-from checkvalve.approvals.risk import Tier
 from checkvalve.approvals.roles import Role, account_of, require_role, who_could
 from checkvalve.approvals.spoken import kept
 from checkvalve.approvals.store import Store
@@ -58,11 +57,11 @@ class Granting:
         kept(thread + requester)
         with self.store.write() as connection:
             self._require(connection, reviewer, Role.APPROVER)
-            widest = _widest(mandate, self.mandates.tenant)
-            if Role.APPROVER not in (account := account_of(connection, reviewer.name)).roles_for(widest):
+            gravest = widest(mandate, self.mandates.tenant)
+            if Role.APPROVER not in (account := account_of(connection, reviewer.name)).roles_for(gravest):
                 raise OutOfScopeError(
                     f"this mandate reaches beyond what {account.name} may approve ({account.scope.in_words()})",
-                    remedy=who_could(connection, lambda one: Role.APPROVER in one.roles_for(widest)),
+                    remedy=who_could(connection, lambda one: Role.APPROVER in one.roles_for(gravest)),
                 )
             by = f"reviewer:{reviewer.name}"
             return self.mandates.grant_in(connection, mandate, thread=thread, requester=requester, by=by)
@@ -95,13 +94,6 @@ class Granting:
                 raise ConflictError("this task is not paused", remedy="list those that are: checkvalve approvals list")
             by = f"reviewer:{reviewer.name}"
             flood.let_go_on(connection, thread, by=by, more=more, at=self.clock())
-
-
-def _widest(mandate: Mandate, tenant: str) -> Question:
-    """Return the gravest call that a mandate can let through: what it leaves open counts as out of every scope."""
-    server, _, tool = mandate.tool.rpartition("/")
-    amount = UNREADABLE if mandate.max_amount is None else str(mandate.max_amount)
-    return Question(tool, server, mandate.effect, "", Tier.CRITICAL, tenant, amount)
 
 
 __all__ = ["Granting"]

@@ -19,6 +19,7 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.canonical import canonical, digest
 from checkvalve.approvals.clock import Clock, micros, rfc3339
 from checkvalve.approvals.errors import MandateError, NotFoundError, StoreCorruptError
+from checkvalve.approvals.givers import granted
 from checkvalve.approvals.mandate_entry import CLOCK, MandateEntry
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.records import USED
@@ -156,11 +157,10 @@ class Mandates:
         now = self._clock()
         with self._store.read() as connection:
             found = _entries(connection, self._tenant, thread, without=without or self._without, at=now)
-            good = [
-                item for item in found if item.requester == requester and item.granted_at <= now and item.holds(now)
-            ]
+            good = [one for one in found if one.requester == requester and one.granted_at <= now and one.holds(now)]
             for item in good:
                 require_recorded(connection, item.id)
+            good = good if self._without else granted(connection, good)  # of the past it is not asked who still may
         return [item for item in good if item.used_here or not only_used]
 
     def revoke(self, connection: sa.Connection, name: str, *, by: str) -> MandateEntry:

@@ -1,8 +1,9 @@
-"""A call that a person refused is not asked about again, unless the user has said something since.
+"""A call that a person refused neither runs nor is asked about again, unless the user has said something since.
 
 1. The same call (thread and digest) was rejected by a person, or its approval was taken back, and no later one was
 decided otherwise. 2. The user has said nothing since then: a model asks again by itself, a person who wants it says so.
-3. Then the new one is denied, with the id of the first.
+3. Then the new one is denied, with the id of the first, also where a rule, a mandate or accepted data would allow it:
+a person has looked at exactly this call and said no.
 
 A response is no refusal: whoever answered a call with words may well want it asked again. Neither is an expired
 question, which nobody looked at.
@@ -18,7 +19,7 @@ import sqlalchemy as sa
 from checkvalve.approvals.records import State
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.tables import history, proposals
-from checkvalve.approvals.verdicts import Allow, Deny, Verdict
+from checkvalve.approvals.verdicts import Deny, Verdict
 
 RESPONDED: Final = "responded"
 """The code of a call that a person answered instead of letting it run."""
@@ -31,7 +32,7 @@ _WORDS: Final = frozenset({"words", "message"})
 
 def refused_before(connection: sa.Connection, request: ActionRequest, verdict: Verdict) -> Verdict:
     """Return the verdict on a call, or a refusal where a person refused exactly this one before."""
-    if isinstance(verdict, Allow | Deny):
+    if isinstance(verdict, Deny):
         return verdict
     row = proposals.c
     same = (row.thread == request.thread, row.digest == request.digest, row.mode == "enforce")

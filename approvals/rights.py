@@ -19,13 +19,12 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import askers, plans, reach, votes
 from checkvalve.approvals.breakglass import require_breaker
-from checkvalve.approvals.counting import still_counting
+from checkvalve.approvals.counting import REVIEWER, counting_for_permit, votes_behind
 from checkvalve.approvals.errors import CredentialError, NotAllowedError, StoreCorruptError
 from checkvalve.approvals.handed import GLASS
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.review_tables import plans as plan_rows
-from checkvalve.approvals.review_tables import votes as vote_rows
 from checkvalve.approvals.roles import Role, Roster, account_of, accounts
 from checkvalve.approvals.subjectrows import Held
 from checkvalve.approvals.tables import grants
@@ -34,7 +33,6 @@ from checkvalve.filters.strictjson import JSON
 
 GONE: Final = "rights_gone"
 """The code of a permit that is void since too few of those who gave it still may."""
-REVIEWER: Final = "reviewer:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,9 @@ def lost(connection: sa.Connection, proposal: Proposal, held: Held, *, at: int) 
     try:
         if issued_by.startswith(GLASS):  # 2.
             return _breaker_lost(roster, proposal, plan, issued_by.removeprefix(GLASS))
-        return _votes_lost(roster, proposal, plan, _said(roster, proposal, plan, held, issued_by), at)  # 3. and 4.
+        return _votes_lost(
+            roster, proposal, plan, votes_behind(roster, proposal, plan, held, issued_by), at
+        )  # 3. and 4.
     except CredentialError as error:
         raise StoreCorruptError(
             f"an account that proposal {proposal.id} was approved by is not there any more",
@@ -79,31 +79,9 @@ def lost(connection: sa.Connection, proposal: Proposal, held: Held, *, at: int) 
         ) from error
 
 
-def _said(roster: Roster, proposal: Proposal, plan: Plan, held: Held, issued_by: str) -> list[Vote]:
-    """Return the votes; a permit of a version that kept none rests on the one who issued it."""
-    if not held.is_empty(vote_rows.c.proposal_id):
-        return votes.of_rows(held(roster.connection, vote_rows.c.proposal_id, proposal.id))
-    account = account_of(roster, issued_by.removeprefix(REVIEWER))
-    only = Vote(
-        proposal.id,
-        account.person,
-        account.name,
-        yes=True,
-        roles=plan.roles,
-        via="",
-        digest=proposal.digest,
-        endorse=False,
-        code="",
-        note="",
-        at=0,
-    )
-    return [only]
-
-
 def _votes_lost(roster: Roster, proposal: Proposal, plan: Plan, cast: Sequence[Vote], at: int) -> list[Gone]:
     askers.require_as_told(roster, proposal.asked_by, askers.voices(cast))
-    alone = proposal.self_approved  # what one says to one's own call counts only where the record says that it did
-    counting = still_counting(roster, cast, plan, proposal, single_user=alone, at=at)
+    counting = counting_for_permit(roster, cast, plan, proposal, at=at)
     if votes.tally(plan, counting).decided == "yes":
         return []
     roles = {vote.reviewer: vote.roles for vote in counting if vote.yes}

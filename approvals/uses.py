@@ -11,12 +11,12 @@ from decimal import Decimal
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, endorsing, mandate_store, standing_store
+from checkvalve.approvals import audit, endorsing, givers, mandate_store, standing_store
 from checkvalve.approvals.endorsements import Use
 from checkvalve.approvals.errors import ConflictError, MandateSpentError
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.records import Proposal
-from checkvalve.approvals.tablecheck import require_recorded
+from checkvalve.approvals.roles import Roster
 from checkvalve.approvals.tables import uses
 from checkvalve.filters.strictjson import JSON
 
@@ -88,31 +88,30 @@ def _write(
 def still_given(connection: sa.Connection, proposal: Proposal, *, at: int) -> bool:
     """Say whether everything that a permit relies on is still in force, right before the permit is taken.
 
-    The caller has compared the uses with the events of the call.
+    The caller has compared the uses with the events of the call. What somebody gave who may not give it any more is
+    not in force.
 
     Raises:
-        StoreCorruptError: one of them is not what its events say.
+        StoreCorruptError: one of them, or the account of who gave it, is not what its events say.
     """
+    people = Roster(connection)
     for row in connection.execute(sa.select(uses).where(uses.c.proposal_id == proposal.id)).mappings().all():
         if row["kind"] == "mandate":
             found = mandate_store.load(connection, row["item"])
-            if found is None or not _is_for(found, proposal, at):
+            if found is None or not _is_for(found, proposal, at) or not givers.still_grants(people, found):
                 return False
         elif row["kind"] == standing_store.KIND:
             if not standing_store.still_given(connection, row["item"], at):
                 return False
-        elif not _is_accepted(connection, proposal, row["item"], at):
+        elif not _is_accepted(people, proposal, row["item"], at):
             return False
     return True
 
 
-def _is_accepted(connection: sa.Connection, proposal: Proposal, name: str, at: int) -> bool:
+def _is_accepted(people: Roster, proposal: Proposal, name: str, at: int) -> bool:
     """Say whether what a person accepted is in force, after comparing it with the events of the call it came with."""
-    found = endorsing.holds(connection, proposal.thread, name, at)
-    if found is None:
-        return False
-    require_recorded(connection, found.proposal_id)
-    return True
+    found = endorsing.holds(people.connection, proposal.thread, name, at)
+    return found is not None and givers.still_accept(people, found.proposal_id, at=at)
 
 
 def _gone() -> MandateSpentError:

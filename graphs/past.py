@@ -77,7 +77,7 @@ class _PastQueue(Queue):
         """Return what had been accepted by then."""
         then = self._row.created_at
         with self.store.read() as connection:
-            return endorsing.read(connection, thread, then)
+            return endorsing.read(connection, thread, then, past=True)
 
     def flood(self, thread: str) -> flood.Flood:
         """Return that the task was not paused: a replay asks nobody."""

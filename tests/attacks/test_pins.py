@@ -20,7 +20,7 @@ from checkvalve.approvals.tables import events
 from checkvalve.graphs.calls import Call
 from checkvalve.graphs.pinning import Pinning
 from tests.attacks.test_edited_events import Change, body_alone, emptied, made_whole
-from tests.gateway.pin_world import CONFIG, DELETE, UPDATE, Office, last
+from tests.gateway.pin_world import CONFIG, DELETE, UPDATE, WRITE, Office, last
 
 pytestmark = pytest.mark.claim("C4")
 
@@ -250,3 +250,28 @@ def test_what_was_read_for_another_call_is_no_version_of_this_one(office: Office
     now = Pinning(office.gateway.services).again(office.queue.get(theirs.id), lambda _name: None)
     outcome = office.gateway.executor.run(row.id, lambda *_: office.effects.append("ran"), pinned=now)
     assert (outcome.proposal.code, office.effects) == ("pin_changed", [])
+
+
+@pytest.mark.parametrize("second", [DELETE, WRITE], ids=["the same call", "another tool"])
+def test_a_yes_that_is_void_lets_nothing_run_unasked(office: Office, second: tuple[str, dict[str, str]]) -> None:
+    """The file is swapped after the yes; what it accepted lets no later call of the model run."""
+    agent = office.agent(DELETE, second)
+    office.ask(agent, "Read my mail, and delete the file that it names")
+    office.approve()
+    replaced(office.plan)
+    office.resume(agent)
+    assert office.effects == []
+    assert office.only(State.INVALIDATED).code == "pin_changed"
+    assert office.waiting().tool == second[0], "a person is asked anew"
+    assert office.queue.endorsements("t") == []
+
+
+def test_a_yes_to_one_version_accepts_nothing_for_the_next(office: Office) -> None:
+    """The call ran; the same call on what an outsider put there since is a question again."""
+    agent = office.agent(DELETE, DELETE)
+    office.ask(agent, "Read my mail, and delete the file that it names")
+    office.approve()
+    office.resume(agent)
+    assert len(office.effects) == 1
+    assert office.waiting().tool == "delete_file"
+    assert office.queue.endorsements("t") == []

@@ -100,12 +100,12 @@ def test_nobody_else_may(at: Panel, roles: tuple[Role, ...], scope: Scope) -> No
     assert not may_revoke(at.queue, row, eve)
     with pytest.raises(NotAllowedError):
         revoke(at.queue, row.id, eve)
+    assert at.queue.endorsements("t") == [MAIL]
     at.queue.reviewers.disable("ann", by=at.boss)
     with pytest.raises(CredentialError):
         revoke(at.queue, row.id, at.ann)  # type: ignore[attr-defined]
     assert not may_revoke(at.queue, row, at.ann)  # type: ignore[attr-defined]
     assert at.queue.get(row.id) == row
-    assert at.queue.endorsements("t") == [MAIL]
 
 
 def test_who_asked_takes_it_back_through_a_program(at: Panel) -> None:
