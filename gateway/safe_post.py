@@ -1,7 +1,8 @@
 """One POST to an address that somebody configured: over TLS, to a public address, and nowhere else.
 
 1. Look the host up. 2. Refuse it where one of its addresses is not public, unless the host is allowed by name.
-3. Connect to an address that was looked at, not to the name again; the certificate has to be the name's. 4. Send, read
+3. Connect to an address that was looked at, not to the name again, and to a few of them at most; the certificate has
+to be the name's. 4. Send, read
 the status, and close: no redirect is followed, no proxy is used, and no body is taken in, unless the caller says how
 many bytes of one.
 
@@ -17,6 +18,7 @@ import re
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,12 +28,16 @@ from urllib.parse import urlsplit
 TIMEOUT: Final = 10.0
 """Seconds for one step of a connection."""
 DEADLINE: Final = 30.0
-"""Seconds for the whole of it, however slowly the other side speaks."""
+"""Seconds for the whole of it, however slowly the other side speaks; connecting is a part of it."""
+MAX_ADDRESSES: Final = 4
+"""Addresses of one name that are tried."""
 _MAX_RETRY_AFTER: Final = 86_400  # seconds
 _DIGITS: Final = re.compile(r"[0-9]{1,9}")
 _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 _LOCAL_NAT64: Final = ipaddress.ip_network("64:ff9b:1::/48")
 _COMPATIBLE: Final = ipaddress.ip_network("::/96")
+_RELAYS: Final = ipaddress.ip_network("192.88.99.0/24")
+"""Relays of 6to4, which are no more (RFC 7526): whoever answers there now is nobody's choice."""
 _Ip: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -70,6 +76,7 @@ def is_public(address: str) -> bool:
 
 def _is_public(found: _Ip) -> bool:
     odd = found.is_multicast or found.is_reserved or found.is_unspecified or found.is_loopback or found.is_link_local
+    odd = odd or found in _RELAYS or (isinstance(found, ipaddress.IPv6Address) and found.is_site_local)
     return found.is_global and not found.is_private and not odd
 
 
@@ -101,21 +108,37 @@ def addresses(host: str, port: int, private_hosts: Collection[str] = ()) -> list
 class _Checked(http.client.HTTPSConnection):
     """A connection to an address that was looked at; the name is only what the certificate is compared with."""
 
-    def __init__(self, host: str, port: int, found: list[tuple[int, str]], context: ssl.SSLContext) -> None:
+    def __init__(
+        self, host: str, port: int, found: list[tuple[int, str]], context: ssl.SSLContext, deadline: float
+    ) -> None:
         super().__init__(host, port, timeout=TIMEOUT, context=context)
-        self._found, self._tls = found, context
+        self._found, self._tls = found[:MAX_ADDRESSES], context
+        self.seconds, self._until = deadline, time.monotonic() + deadline
+
+    def left(self) -> float:
+        """Return the seconds that are left for everything.
+
+        Raises:
+            TimeoutError: there are none.
+        """
+        if (left := self._until - time.monotonic()) <= 0:
+            raise TimeoutError
+        return left
 
     def connect(self) -> None:
-        """Try each address once."""
+        """Try each address once, while there is time; whoever cuts the connection reaches each step of it."""
         for number, (family, address) in enumerate(self._found, 1):
-            plain = socket.socket(socket.AddressFamily(family), socket.SOCK_STREAM)
-            plain.settimeout(TIMEOUT)
+            bound = min(TIMEOUT, self.left())
+            self.sock = plain = socket.socket(socket.AddressFamily(family), socket.SOCK_STREAM)
             try:
+                plain.settimeout(bound)
                 plain.connect((address, self.port))
-                self.sock = self._tls.wrap_socket(plain, server_hostname=self.host)
+                plain.settimeout(min(TIMEOUT, self.left()))
+                self.sock = self._tls.wrap_socket(plain, server_hostname=self.host, do_handshake_on_connect=False)
+                self.sock.do_handshake()
                 return
             except OSError:
-                plain.close()
+                self.close()
                 if number == len(self._found):
                     raise
 
@@ -141,25 +164,19 @@ def post(  # each is a bound
         return Answered(code="not_https")
     try:
         context = ssl.create_default_context(cafile=None if ca_file is None else str(ca_file))
-        connection = _Checked(host, port, addresses(host, port, private_hosts), context)
+        found = addresses(host, port, private_hosts)
+        connection = _Checked(host, port, found, context, DEADLINE if deadline is None else deadline)
     except UnsafeAddressError:
         return Answered(code="private_address")
     except (OSError, ValueError, UnicodeError):
         return Answered(code="no_address")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return _sent(connection, path, body, headers, (keep, DEADLINE if deadline is None else deadline))
+    return _sent(connection, path, body, headers, keep)
 
 
-def _sent(
-    connection: http.client.HTTPSConnection,
-    path: str,
-    body: bytes,
-    headers: Mapping[str, str],
-    bounds: tuple[int, float],
-) -> Answered:
-    keep, deadline = bounds
+def _sent(connection: _Checked, path: str, body: bytes, headers: Mapping[str, str], keep: int) -> Answered:
     late = threading.Event()
-    over = threading.Timer(deadline, lambda: _cut(connection, late))
+    over = threading.Timer(connection.seconds, lambda: _cut(connection, late))
     over.daemon = True
     over.start()
     try:
@@ -185,7 +202,7 @@ def _cut(connection: http.client.HTTPSConnection, late: threading.Event) -> None
     late.set()
     if (open_ := connection.sock) is not None:
         try:
-            open_.shutdown(socket.SHUT_RDWR)
+            socket.socket.shutdown(open_, socket.SHUT_RDWR)  # a TLS socket's own would go on in the clear
         except OSError:
             return
 
