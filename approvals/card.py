@@ -27,11 +27,16 @@ from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.moves import OBSERVE, Grant
 from checkvalve.approvals.origin_words import WHY, place_of
 from checkvalve.approvals.outcome import Outcome
+from checkvalve.approvals.pages_data import effect_of, tier
+from checkvalve.approvals.preview_lines import Barred
 from checkvalve.approvals.quorum_words import quorum_rows
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.redaction import Veil
 from checkvalve.approvals.render import block, neutralise, size_of, warnings
+from checkvalve.approvals.risk import Tier
 from checkvalve.approvals.seen import Seen
+from checkvalve.approvals.story import Story, on_expiry
+from checkvalve.approvals.story_lines import SUB, said_lines
 from checkvalve.approvals.titled import in_words
 from checkvalve.filters.strictjson import JSON
 
@@ -39,11 +44,10 @@ SHORT_ID: Final = 8
 _INDENT: Final = (0, 0, 0, 4)  # of what belongs to the line above
 _TRUST_STYLE: Final = {"untrusted": "bold red", "verified": "yellow", "authoritative": "green"}
 _LOUD: Final = "bold white on red"
-_HEAD: Final = frozenset(
-    {"tool", "why", "verdict", "rule", "reason", "standing", "remedy", "requester", "also asked by", "warning"}
-)
+_HEAD: Final = frozenset({"tier", "tool", "why", "verdict", "rule", "reason", "standing", "remedy", "warning"})
 """What is read first; the rest stands below the arguments."""
 _STYLES: Final = {"why": "bold", "digest": "bold", "missing": "bold", "warning": _LOUD}
+_GRAVE: Final = {Tier.CRITICAL: _LOUD, Tier.HIGH: "bold red"}
 
 
 def safe(value: object, style: str = "") -> Text:
@@ -61,7 +65,7 @@ def as_text(value: JSON) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def card(  # each is a part of the card
+def card(  # noqa: PLR0913  # each is a part of the card
     proposal: Seen,
     *,
     outcome: Outcome,
@@ -71,13 +75,15 @@ def card(  # each is a part of the card
     unpack: Callable[[JSON], str] = as_text,
     around: Iterable[RenderableType] = (),
     standing: Standing | None = None,
+    story: Story | None = None,
 ) -> RenderableType:
-    """Return the whole card: what, why, arguments with their origins, who and when, and what happened so far.
+    """Return the whole card: what, why, what the user asked, arguments with their origins, who and when, what happened.
 
-    ``around`` is what an edit changed and what was said about the call, as ``changed_lines`` gives it; ``unpack`` gives
-    the text of a stored result, for a surface that keeps results in a form of its own; ``standing`` says who has said
-    what, and what is missing.
+    ``around`` is what follows the arguments: differences, previews, words of the agent and of reviewers; ``unpack``
+    gives the text of a stored result, for a surface that keeps results in a form of its own; ``standing`` says who has
+    said what, and what is missing; ``story`` has the user's words, and the sub-agents that led to the call.
     """
+    story = story or Story()
     parts: list[RenderableType] = []
     if proposal.mode == OBSERVE:
         parts.append(
@@ -85,10 +91,11 @@ def card(  # each is a part of the card
         )
     if proposal.self_approved:
         parts.append(Text("SELF-APPROVED: the person who asked for this call also approved it", style=_LOUD))
-    head, rest = _facts(proposal, grant, standing)
+    head, rest = _facts(proposal, grant, standing, story)
     parts += [
         Text(in_words(proposal), style="bold", overflow="fold"),
         head,
+        *said_lines(story, full=full),
         Text("Arguments", style="bold"),
         *_arguments(proposal, full=full),
         *_unseen(proposal),
@@ -112,10 +119,12 @@ def named(proposal: Proposal) -> str:
     return f"{proposal.server}/{proposal.tool}" if proposal.server else proposal.tool
 
 
-def _facts(proposal: Seen, grant: Grant | None, standing: Standing | None) -> tuple[Table, Table]:
+def _facts(proposal: Seen, grant: Grant | None, standing: Standing | None, story: Story) -> tuple[Table, Table]:
     """Return what is read first, and what is looked up."""
     head, rest = plain_table(header=False), plain_table(header=False)
+    until, after = on_expiry(proposal), f"; {on_expiry(proposal)}"
     rows: list[tuple[str, object]] = [
+        ("tier", _tier(proposal)),
         ("tool", named(proposal)),
         ("why", WHY.get(proposal.rule, "")),
         ("verdict", proposal.verdict_name),
@@ -123,24 +132,26 @@ def _facts(proposal: Seen, grant: Grant | None, standing: Standing | None) -> tu
         ("reason", "" if proposal.reason == proposal.rule else proposal.reason),
         ("standing", _answered(proposal)),
         ("remedy", proposal.remedy),
-        ("requester", proposal.requester or "not known"),
-        *(("also asked by", f"{name}: {why}") for name, why in reasons(proposal.behind)),
         *(quorum_rows(standing, pending=proposal.state is State.PENDING) if standing else ()),
-        ("thread", proposal.thread),
         ("state", f"{proposal.state.value} since {to_the_second(proposal.updated_at)}"),
         ("moved by", proposal.decided_by),
         ("code", proposal.code),
         ("note", proposal.note),
         ("permit", "" if grant is None else f"{grant.issued_by}, {'used' if grant.used_at else 'not used'}"),
-        ("decide by", to_the_second(proposal.decide_by) if proposal.state is State.PENDING else ""),
-        ("execute by", _deadline(proposal)),
+        ("decide by", to_the_second(proposal.decide_by) + after if proposal.state is State.PENDING else ""),
+        ("execute by", to_the_second(proposal.execute_by) + after if until and proposal.execute_by else ""),
+        ("requester", proposal.requester or "not known"),
+        *(("also asked by", f"{name}: {why}") for name, why in reasons(proposal.behind)),
+        ("through", f"the sub-agent {SUB.join(map(neutralise, story.through))}" if story.through else ""),
+        ("thread", proposal.thread),
         ("id", proposal.id),
-        ("size", f"{proposal.size:,} bytes"),
+        ("size", f"{proposal.size:,} bytes, version {proposal.version} (each byte: --bytes)"),
         ("digest", digest_hex(proposal)),
     ]
     for name, value in rows:
         if value != "":
-            (head if name in _HEAD else rest).add_row(Text(name, style="dim"), safe(value, _STYLES.get(name, "")))
+            style = _GRAVE.get(tier(proposal), "") if name == "tier" else _STYLES.get(name, "")
+            (head if name in _HEAD else rest).add_row(Text(name, style="dim"), safe(value, style))
     return head, rest
 
 
@@ -165,9 +176,11 @@ def _answered(proposal: Proposal) -> str:
     return f"{name} answered; a person would have been asked because of {told.get('rule')}"
 
 
-def _deadline(proposal: Proposal) -> str:
-    open_ = proposal.state is State.APPROVED and proposal.mode != OBSERVE and proposal.execute_by is not None
-    return to_the_second(proposal.execute_by) if open_ and proposal.execute_by is not None else ""
+def _tier(proposal: Proposal) -> str:
+    """Return how grave a call is, its recorded effect, and whether that can be taken back."""
+    effect, facts = effect_of(proposal), proposal.decision.get("facts")
+    lasting = effect != "read" and not (isinstance(facts, dict) and facts.get("reversible") is True)
+    return ", ".join((tier(proposal).value, effect or "no known effect", *(["cannot be undone"] if lasting else [])))
 
 
 def _other_rules(proposal: Proposal) -> list[str]:
@@ -182,7 +195,7 @@ def _arguments(proposal: Seen, *, full: bool) -> Iterator[RenderableType]:
         report, text = reports.get(item.at, {}), item.text
         said = f"  {report.get('role', 'not declared')}, {size_of(text):,} bytes"
         yield Text.assemble(safe(item.path, "bold"), safe(said, "dim"))
-        yield Padding(Text(block(text, full=full), overflow="fold"), _INDENT)
+        yield Barred(Text(block(text, full=full), overflow="fold"))
         for warning in warnings(text):
             yield Padding(Text(f"! {warning}", style="bold red"), _INDENT)
         yield from _origins(report)
@@ -224,7 +237,7 @@ def _origins(report: dict[str, JSON]) -> Iterator[RenderableType]:
 
 def _offers(proposal: Proposal, *, full: bool) -> Iterator[RenderableType]:
     for offer in proposal.endorsable:
-        yield Text(block(offer["value"], full=full), overflow="fold")
+        yield Barred(Text(block(offer["value"], full=full), overflow="fold"))
         place = safe(place_of(str(offer["source"])).in_words(), "bold red")
         where = Text.assemble(safe(f"as {offer['role']}, from "), place, overflow="fold")
         yield Padding(where, _INDENT)
@@ -236,9 +249,9 @@ def _mandate(offer: JSON, proposal: Seen) -> RenderableType:
     return Padding(Group(safe(said), Text(command, style="dim")), _INDENT)
 
 
-def _result(outcome: Outcome, unpack: Callable[[JSON], str], veil: Veil, *, full: bool) -> Text:
+def _result(outcome: Outcome, unpack: Callable[[JSON], str], veil: Veil, *, full: bool) -> Barred:
     text = unpack(outcome.result) if outcome.error is None else as_text(outcome.error)
-    return Text(block(veil.text(text), full=full), overflow="fold")
+    return Barred(Text(block(veil.text(text), full=full), overflow="fold"))
 
 
 def _timeline(events: Iterable[Event]) -> Table:

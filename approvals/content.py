@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -140,7 +140,14 @@ class SqlContentStore:
 
     def items(self, thread: str, *, after: int = 0) -> list[HistoryItem]:
         """Return the history of a thread in the order it came, from the item after number ``after`` on."""
-        query = sa.select(history).where(history.c.thread == thread, history.c.seq > after).order_by(history.c.seq)
+        return self._items(history.c.thread == thread, history.c.seq > after)
+
+    def spoken(self, thread: str, kinds: Collection[str]) -> list[HistoryItem]:
+        """Return what of a thread's history is of these kinds, in the order it came."""
+        return self._items(history.c.thread == thread, history.c.kind.in_(sorted(kinds)))
+
+    def _items(self, *which: sa.ColumnElement[bool]) -> list[HistoryItem]:
+        query = sa.select(history).where(*which).order_by(history.c.seq)
         with self._store.read() as connection:
             rows = connection.execute(query).all()
         return [

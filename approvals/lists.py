@@ -14,6 +14,7 @@ from checkvalve.approvals.audit import Event
 from checkvalve.approvals.card import SHORT_ID, digest_hex, named, plain_table, safe
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.origin_words import place_of
+from checkvalve.approvals.pages_data import tier
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.seen import Seen
@@ -46,7 +47,7 @@ def queue_table(proposals: Sequence[Proposal], now: int, *, verdicts: bool = Fal
     said = said or {}
     waiting = any(proposal.state is State.PENDING for proposal in proposals)
     others = any(proposal.state is not State.PENDING for proposal in proposals)
-    names = ["id", "tool", "reason", *(["verdict"] if verdicts else []), *(["state"] if others else [])]
+    names = ["id", "tier", "tool", "reason", *(["verdict"] if verdicts else []), *(["state"] if others else [])]
     names += ["age"] if verdicts else ["requester", "age"]
     names += ["yes"] if said else []
     table = plain_table(*names, *(["digest"] if waiting and not others else []))
@@ -56,6 +57,7 @@ def queue_table(proposals: Sequence[Proposal], now: int, *, verdicts: bool = Fal
     for proposal in proposals:
         cells = {
             "id": Text(proposal.id[:SHORT_ID]),
+            "tier": Text(tier(proposal).value),
             "yes": Text("{}/{}".format(*said[proposal.id]) if proposal.id in said else ""),
             "tool": safe(named(proposal)),
             "reason": safe(proposal.reason),

@@ -26,15 +26,15 @@ BAR: Final = "    \u2502 "
 class Barred:
     """Untrusted text behind a bar."""
 
-    def __init__(self, text: Text) -> None:
-        """Show ``text``, which is neutralised."""
-        self._text = text
+    def __init__(self, text: Text, bar: str = BAR) -> None:
+        """Show ``text``, which is neutralised, behind ``bar``, which is ours."""
+        self._text, self._bar = text, bar
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield it line by line, each behind a bar of ours."""
-        inner = options.update(width=max(1, options.max_width - len(BAR)))
+        inner = options.update(width=max(1, options.max_width - len(self._bar)))
         for line in console.render_lines(self._text, inner, pad=False):
-            yield Segment(BAR)
+            yield Segment(self._bar)
             yield from line
             yield Segment.line()
 

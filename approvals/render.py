@@ -92,13 +92,18 @@ def size_of(text: str) -> int:
     return text.size if isinstance(text, Veiled) else len(text.encode("utf-8", "surrogatepass"))
 
 
-def block(text: str, *, full: bool = False) -> str:
+def block(
+    text: str, *, full: bool = False, head: int = HEAD_BYTES, tail: int = TAIL_BYTES, lines: int = MAX_BREAKS
+) -> str:
     """Return ``text`` for a card: neutralised, both ends of long text, and line ends that also break the line."""
-    start, left_out, end = (text, 0, "") if full else clip(text)
-    shown = _broken(neutralise(start))
+    start, left_out, end = (text, 0, "") if full else clip(text, head=head, tail=tail)
+    lines = MAX_BREAKS if full else lines
+    shown = _broken(neutralise(start), lines)
     if not left_out:
         return shown
-    return f"{shown}\n{OPEN}{left_out:,} bytes not shown here; --full shows them{CLOSE}\n{_broken(neutralise(end))}"
+    return (
+        f"{shown}\n{OPEN}{left_out:,} bytes not shown here; --full shows them{CLOSE}\n{_broken(neutralise(end), lines)}"
+    )
 
 
 def short(text: str, *, limit: int = MAX_SHORT) -> str:
@@ -107,13 +112,13 @@ def short(text: str, *, limit: int = MAX_SHORT) -> str:
     return neutralise(start) + (f"{OPEN}{left_out:,} bytes more{CLOSE}" if left_out else "")
 
 
-def _broken(shown: str) -> str:
+def _broken(shown: str, most: int) -> str:
     """Break the line after the first line ends, a run of them counting once."""
     pieces = shown.split(_NEWLINE)
     lines = [pieces[0]]
     for piece in pieces[1:]:
         lines[-1] += _NEWLINE
-        if piece and len(lines) < MAX_BREAKS:
+        if piece and len(lines) < most:
             lines.append(piece)
         else:
             lines[-1] += piece

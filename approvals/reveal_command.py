@@ -14,6 +14,7 @@ from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.reveals import reveal
 from checkvalve.approvals.seen import Seen
 from checkvalve.approvals.showing import print_bytes, print_card
+from checkvalve.approvals.story import story_of
 from checkvalve.approvals.terminal import AsJson, Id, Token, TokenFile, console, opened, prove
 from checkvalve.filters.strictjson import JSON
 
@@ -36,7 +37,7 @@ def print_seen(queue: Queue, row: Seen, unpack: Callable[[JSON], str], *, full: 
         told = row.to_json() | row.said(queue.standing(row.id)).to_json()
         beside = {"preview": seen_preview(queue, row), "pinned": seen_pinned(queue, row)}
         shown = {name: None if found is None else found.to_json() for name, found in beside.items()}
-        typer.echo(json.dumps(told | shown, indent=2))
+        typer.echo(json.dumps(told | shown | story_of(queue, row).to_json(row), indent=2))
     elif raw:
         print_bytes(row)
     else:

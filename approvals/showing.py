@@ -25,6 +25,8 @@ from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.seen import Seen
 from checkvalve.approvals.seen_bytes import pieces, text_of
+from checkvalve.approvals.story import story_of
+from checkvalve.approvals.story_lines import agent_lines, compared_lines
 from checkvalve.approvals.terminal import console
 from checkvalve.filters.strictjson import JSON
 
@@ -34,8 +36,11 @@ def print_card(queue: Queue, row: Seen, unpack: Callable[[JSON], str], *, full: 
     with queue.store.read() as connection:
         events = list(audit.read_events(connection, subject=row.id))
     before, after = (item if item is None else queue.veiling.beside(row, item) for item in lineage(queue, row.exact))
+    story = story_of(queue, row)
     around = [*edit_lines(before, after, edited(before, row) if before else ())]
+    around += compared_lines(story, row, full=full)
     around += [*pin_lines(seen_pinned(queue, row)), *preview_lines(seen_preview(queue, row), full=full)]
+    around += agent_lines(story, full=full)
     talk = [replace(item, text=row.veil.text(item.text)) for item in whole_talk(queue, row.exact)]
     around += talk_lines(talk, row.id)
     asked = row.verdict_name == "review" and row.mode != OBSERVE
@@ -49,6 +54,7 @@ def print_card(queue: Queue, row: Seen, unpack: Callable[[JSON], str], *, full: 
             unpack=unpack,
             around=around,
             standing=row.said(queue.standing(row.id)) if asked else None,
+            story=story,
         )
     )
 

@@ -23,6 +23,7 @@ from checkvalve.approvals.remarks import Remark
 from checkvalve.approvals.render import block, size_of, warnings
 from checkvalve.approvals.risk import tier_of
 from checkvalve.approvals.seen import Part, Seen, marks_of
+from checkvalve.approvals.story import Story
 from checkvalve.approvals.titled import in_words, without_values
 from checkvalve.filters.strictjson import JSON
 
@@ -123,6 +124,15 @@ class Card(Line):
     seeded: dict[str, Any] | None = Field(
         None, description="in the answer to a decision: that the call was made up, and what was to be seen"
     )
+    asked: list[dict[str, str]] = Field(
+        [], description="the user's own words: which (message, or first and latest), text, sender where that is known"
+    )
+    agent_words: str = Field("", description="what the agent itself wrote last; verified by nobody")
+    sub_agents: list[str] = Field([], description="the sub-agents through which it was asked for, outermost first")
+    compared: dict[str, dict[str, Any] | None] = Field(
+        {}, description="what differs from the task's call of this tool before it, and from the last approved one"
+    )
+    on_expiry: str = Field("", description="what happens when its time is over")
     reachable: bool = Field(True, description="false: the reviewers there are cannot approve it, so it waits in vain")
 
 
@@ -193,6 +203,7 @@ def card(
     standing: Standing | None = None,
     preview: Preview | None = None,
     pinned: Pinned | None = None,
+    story: Story | None = None,
 ) -> Card:
     """Return everything of a call; ``lineage`` is what it is an edit of, and what it was edited to.
 
@@ -223,6 +234,7 @@ def card(
         changes=_changes(row, before, after),
         preview=None if preview is None else preview.to_json(),
         pinned=None if pinned is None else pinned.to_json(),
+        **(story or Story()).to_json(row),  # type: ignore[arg-type]  # the names are those of the fields
         **(standing.to_json() if standing else {}),  # type: ignore[arg-type]  # the names are those of the fields
     )
 

@@ -37,6 +37,7 @@ from checkvalve.approvals.seed_cards import with_items
 from checkvalve.approvals.seen import Seen
 from checkvalve.approvals.selection import MAX_PAGE, mark, page
 from checkvalve.approvals.snoozes import put_off_by
+from checkvalve.approvals.story import story_of
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.http_access import Server
 from checkvalve.gateway.http_approval_views import Answer, Card, Decisions, Line, Listed, Told, card, line
@@ -227,7 +228,15 @@ def full_card(server: RunServer, row: Proposal) -> Card:
     around = lineage(queue, shown.exact)
     before, after = (None if item is None else queue.veiling.beside(shown, item) for item in around)
     talk, preview, pinned = read_talk(queue, shown.exact), seen_preview(queue, shown), seen_pinned(queue, shown)
-    return card(shown, talk=talk, lineage=(before, after), standing=standing, preview=preview, pinned=pinned)
+    return card(
+        shown,
+        talk=talk,
+        lineage=(before, after),
+        standing=standing,
+        preview=preview,
+        pinned=pinned,
+        story=story_of(queue, shown),
+    )
 
 
 def _decided(server: RunServer, reviewer: Reviewer, name: str, digest: str, body: Answer, *, foreign: bool) -> Proposal:

@@ -14,8 +14,9 @@ from checkvalve.approvals import seeds
 from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.refusals import SeededError
-from checkvalve.approvals.seed_cards import as_question, standing_of
+from checkvalve.approvals.seed_cards import as_question, items_of, standing_of
 from checkvalve.approvals.seeds import Seed
+from checkvalve.approvals.story import Story, agent_words, said
 from checkvalve.gateway.http_approval_views import Card, card
 from checkvalve.gateway.http_callers import Caller
 from checkvalve.gateway.http_deciding import digest_of, own_call, refused, require_digest
@@ -70,7 +71,9 @@ def _revealed(server: RunServer, seed: Seed) -> Card:
 
 def _card(server: RunServer, seed: Seed, **more: Any) -> Card:
     row = server.gateway.queue.veiling.seen(as_question(seed))
-    return card(row, standing=standing_of(seed)).model_copy(update=more)
+    items = items_of(seed)  # or what is made up would be told by what it lacks
+    story = Story(said=said(items, row.veil), sender=row.requester, agent=agent_words(items, row.veil))
+    return card(row, standing=standing_of(seed), story=story).model_copy(update=more)
 
 
 __all__ = ["decide_seed", "seed_card", "seed_of", "to_act_on"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 from checkvalve.approvals.argument_leaves import leaves
 from checkvalve.approvals.audit import Event
@@ -25,6 +25,7 @@ from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.redaction import Veil
 from checkvalve.approvals.render import warnings
 from checkvalve.approvals.seen import Part, Seen, as_text
+from checkvalve.approvals.story import Story, agent_words, said
 from checkvalve.approvals.veiled import Hidden, veiled
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway import web_origins
@@ -34,9 +35,6 @@ from checkvalve.gateway.web_text import Shown, line, shown
 from checkvalve.gateway.web_titles import title_view
 from checkvalve.gateway.web_views import ArgumentView, CardView, EventView, OfferView
 
-MAX_SAID: Final = 2
-"""Messages of the user on a card: the first and the latest; the rest are on the page of the run."""
-
 
 def view(  # each is a part of the record
     proposal: Seen,
@@ -45,8 +43,7 @@ def view(  # each is a part of the record
     outcome: Outcome | None = None,
     events: Sequence[Event] = (),
     unpack: Callable[[JSON], str] = str,
-    before: Seen | None = None,
-    usual: Seen | None = None,
+    story: Story | None = None,
 ) -> CardView:
     """Return the card of a stored call.
 
@@ -56,13 +53,12 @@ def view(  # each is a part of the record
         outcome: how it ended, where it did.
         events: what the log holds of it.
         unpack: gives the text of a stored result.
-        before: the task's call of this tool before it, to compare with.
-        usual: the last one of this requester that a person approved.
+        story: what it is compared with, who said the user's words, and which sub-agents led to it.
 
     Raises:
         StoreCorruptError: the stored bytes are not what was decided.
     """
-    veil = proposal.veil
+    veil, story = proposal.veil, story or Story()
     held = web_origins.stored(items, veil)
     return CardView(
         id=proposal.id,
@@ -85,8 +81,10 @@ def view(  # each is a part of the record
         ),
         offers=tuple(_offer(offer, held) for offer in proposal.endorsable),
         mandate=_mandate(proposal.decision.get("mandate"), veil),
-        said=said(items, veil),
-        agent=_agent(items, veil),
+        said=tuple(shown(text) for text in said(items, veil)),
+        sender=line(story.sender),
+        through=tuple(line(name) for name in story.through),
+        agent=shown(wrote) if (wrote := agent_words(items, veil)) else None,
         facts=tuple(name for name, value in _facts(proposal).items() if value is False and name.endswith("_ok")),
         digest=digest_hex(proposal),
         size=proposal.size,
@@ -102,36 +100,14 @@ def view(  # each is a part of the record
         observed=proposal.mode == OBSERVE,
         self_approved=proposal.self_approved,
         reversible=_facts(proposal).get("reversible") is True,
-        before=_compared(before, proposal),
-        usual=_compared(usual, proposal),
+        before=_compared(story.before, proposal),
+        usual=_compared(story.usual, proposal),
     )
 
 
 def texts(proposal: Seen) -> dict[str, str]:
     """Return every argument of a call as the text that is shown of it, by its path."""
     return {item.path: item.text for item in proposal.parts()}
-
-
-def said(items: Sequence[HistoryItem], veil: Veil) -> tuple[Shown, ...]:
-    """Return the user's first and latest words, as the host declared them."""
-    words = [str(item.value.get("text")) for item in items if _is_users(item) and isinstance(item.value, dict)]
-    chosen = words if len(words) <= MAX_SAID else [words[0], words[-1]]
-    return tuple(shown(veil.text(text)) for text in chosen)
-
-
-def _is_users(item: HistoryItem) -> bool:
-    return item.kind == "words" and isinstance(item.value, dict) and item.value.get("authority") == "USER"
-
-
-def _agent(items: Sequence[HistoryItem], veil: Veil) -> Shown | None:
-    """Return the last thing that the agent itself wrote before now, which nobody has verified."""
-    wrote = (
-        str(item.value["text"])
-        for item in reversed(items)
-        if item.kind == "model" and isinstance(item.value, dict) and item.value.get("text")
-    )
-    text = next(wrote, "")
-    return shown(veil.text(text)) if text else None
 
 
 def _argument(part: Part, value: JSON, proposal: Seen, held: Stored) -> ArgumentView:
@@ -220,4 +196,4 @@ def _strings(value: object) -> list[str]:
     return [str(item) for item in value] if isinstance(value, list) else []
 
 
-__all__ = ["said", "texts", "view"]
+__all__ = ["texts", "view"]

@@ -13,8 +13,6 @@ from fastapi.responses import Response
 
 from checkvalve.approvals import attention, pages_data
 from checkvalve.approvals.batching import batch_of
-from checkvalve.approvals.editing import EDITED
-from checkvalve.approvals.edits import is_edit_of
 from checkvalve.approvals.pins_shown import seen_pinned
 from checkvalve.approvals.previews import seen_preview
 from checkvalve.approvals.reach import asked
@@ -22,6 +20,7 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.revoking import may_revoke
 from checkvalve.approvals.roles import account_of
 from checkvalve.approvals.seen import Seen, seen
+from checkvalve.approvals.story import around_of
 from checkvalve.gateway.web_card import view
 from checkvalve.gateway.web_desk import HOME, Looking, Visit
 from checkvalve.gateway.web_glass_view import glass_view
@@ -50,19 +49,13 @@ def card_of(visit: Visit, proposal: Proposal, *, compare: bool = True) -> CardVi
     desk, veiling = visit.desk, visit.desk.queue.veiling
     now = proposal if isinstance(proposal, Seen) else veiling.seen(proposal)  # else somebody reveals it
     proposal = now.exact
-    before, usual = pages_data.earlier(desk.queue.store, proposal) if compare else (None, None)
-    if before is not None and usual is not None and before.id == usual.id:
-        usual = None
-    if before is not None and before.code == EDITED and is_edit_of(desk.queue, proposal, before):
-        before = None  # what the edit changed stands above
     return view(
         now,
         items=desk.content.items(proposal.thread),
         outcome=desk.executor.look(proposal.id),
         events=pages_data.log_of(desk.queue.store, proposal.id),
         unpack=desk.unpack,
-        before=None if before is None else veiling.beside(now, before),
-        usual=None if usual is None else veiling.beside(now, usual),
+        story=around_of(desk.queue, now) if compare else None,
     )
 
 

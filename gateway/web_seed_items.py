@@ -17,6 +17,7 @@ from checkvalve.approvals import pages_data, seeds
 from checkvalve.approvals.audit import Event
 from checkvalve.approvals.seed_cards import as_question, items_of, plan_of
 from checkvalve.approvals.seeds import Seed
+from checkvalve.approvals.story import Story
 from checkvalve.gateway.web_card import view
 from checkvalve.gateway.web_desk import Posted, Visit, back, link
 from checkvalve.gateway.web_glass_view import GlassView
@@ -48,7 +49,13 @@ def seed_card(visit: Visit, seed: Seed) -> Response:
     nothing = line("")
     return visit.page(
         "card.html",
-        card=view(row, items=items_of(seed), events=_events(visit, seed), unpack=visit.desk.unpack),
+        card=view(
+            row,
+            items=items_of(seed),
+            events=_events(visit, seed),
+            unpack=visit.desk.unpack,
+            story=Story(sender=row.requester),
+        ),
         own=False,
         single_user=visit.desk.single_user,
         shown_seal=shown_seal(visit, row, now_ms(visit)),

@@ -95,6 +95,8 @@ class CardView:
     offers: tuple[OfferView, ...]
     mandate: Shown | None
     said: tuple[Shown, ...]
+    sender: Shown
+    through: tuple[Shown, ...]
     agent: Shown | None
     facts: tuple[str, ...]
     digest: str

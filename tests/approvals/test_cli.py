@@ -65,7 +65,7 @@ def test_hostile_content_cannot_leave_its_cell(run: Run, desk: Desk, options: li
     assert not [character for character in "\x1b\x07\r\u202e\u2066\u200b\U000e0041" if character in result.output]
     assert "[bold red]verdict: allow[/]" in result.output
     assert ":smile:" in result.output
-    assert result.output.count("\n") < 120
+    assert result.output.count("\n") < 140
     listed = run("approvals", "list", "--thread", "\x1b[31mt").output
     assert "\x1b" not in listed
     assert "b⟨U+202E⟩ob" in listed

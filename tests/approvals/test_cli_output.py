@@ -23,7 +23,7 @@ def test_what_observe_mode_let_run_is_listed_with_its_verdict(run: Run, desk: De
     rows = json.loads(run("approvals", "list", "--observed", "--json").output)
     assert [row["id"] for row in rows] == [seen.id]
     listed = run("approvals", "list", "--observed").output
-    assert listed.splitlines()[0].split() == ["id", "tool", "reason", "verdict", "state", "age"]
+    assert listed.splitlines()[0].split() == ["id", "tier", "tool", "reason", "verdict", "state", "age"]
     assert listed.splitlines()[1].split()[-3:-1] == ["deny", "approved"]
     everything = run("approvals", "list", "--all").output
     assert all(row.id[:8] in everything for row in (seen, quiet, enforced))
