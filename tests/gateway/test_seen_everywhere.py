@@ -26,6 +26,7 @@ TAKES = {
     "approvals/previews.py": "a preview is looked up for the record",
     "approvals/searching.py": "a search gives records back",
     "approvals/showing.py": "what stands around a call is looked up for the record",
+    "approvals/story.py": "what it is compared with is looked up for the record",
     "gateway/web_card.py": "where the parts of a value come from is looked up in the exact one",
     "gateway/web_edit.py": "arguments that nobody changes are kept",
     "gateway/web_item.py": "what stands around a call is looked up for the record",
