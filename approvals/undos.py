@@ -46,6 +46,7 @@ WHY: Final = {
     "before_tool_missing": "the tool that reads the state before was not at hand",
     "before_not_allowed": "a rule did not let the state before be read",
     "before_failed": "the state before could not be read",
+    "too_late": "reading the state before took too long",
     "not_canonical": "a value that is needed has no canonical form",
     "too_large": "what would have to be kept is too large",
     "failed": "the program failed to keep it",

@@ -5,7 +5,8 @@ any read, with a verdict of its own in the record. 2. A read that cannot be made
 says ``required``; then the effect is not begun. 3. With the recorded success goes the finished call that undoes it.
 4. Right after, the record is read once more: what the effect left, to compare with when it is to be undone.
 
-Guarantees: nothing that is read here reaches a model; a read that fails after the effect changes nothing about it.
+Guarantees: nothing that is read here reaches a model; a read that fails after the effect changes nothing about it; each
+is over in time, and one that never comes back takes no thread that a loop or anybody else waits for.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ from checkvalve.graphs.toolbox import schema_of
 TOO_LATE: Final = "too_late"
 """Why a read gave nothing that took longer than it may."""
 READS: Final = FewThreads(8, "checkvalve-read")
-"""Reads of versions that run in a thread at once, in one process: a stuck one keeps its place."""
+"""Reads that run in a thread at once, in one process: a stuck one keeps its place."""
+SECONDS: Final = 10
+"""How long a read may take where the manifest says nothing: an effect or a question waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,10 @@ class Reading:
     """Reads records through the gate of one session."""
 
     def __init__(self, services: Services, session: GuardSession, seconds: int | None = None) -> None:
-        """Decide and record as ``session`` does; a read may take as many ``seconds``, where that is said."""
+        """Decide and record as ``session`` does; a read may take as many ``seconds``, else :data:`SECONDS`."""
         self._services = services
         self._session = session
-        self._seconds = seconds
+        self._seconds = SECONDS if seconds is None else seconds
 
     def read(self, call: Call, tool: Any) -> Look:
         """Read once. Nobody is asked for it: where a person would have to be, nothing is read."""
@@ -72,8 +75,6 @@ class Reading:
         def effect(args: dict[str, JSON], key: str) -> JSON:
             with detached(), keyed(key, self._session.thread):
                 said = _tool_call(call, args)
-                if self._seconds is None:
-                    return returned(tool.invoke(said), call.id)
                 with _whole():
                     return returned(READS.within(self._seconds, lambda: tool.invoke(said)), call.id)
 
@@ -92,8 +93,6 @@ class Reading:
         async def effect(args: dict[str, JSON], key: str) -> JSON:
             with detached(), keyed(key, self._session.thread):
                 said = _tool_call(call, args)
-                if self._seconds is None:
-                    return returned(await tool.ainvoke(said), call.id)
                 with _whole():
                     return returned(await _aread(self._seconds, tool, said), call.id)
 
@@ -282,4 +281,4 @@ def _tool_call(call: Call, args: dict[str, JSON]) -> dict[str, Any]:
     return {"name": call.tool, "args": args, "id": call.id, "type": "tool_call"}
 
 
-__all__ = ["READS", "TOO_LATE", "Keeping", "Look", "Reading", "look_call"]
+__all__ = ["READS", "SECONDS", "TOO_LATE", "Keeping", "Look", "Reading", "look_call"]
