@@ -21,6 +21,7 @@ from checkvalve.gateway.channel_secrets import (
     MAX_FILE,
     SECRET_PREFIX,
     check_url,
+    placed,
     secret_text,
     secrets_of,
     token_of,
@@ -220,17 +221,17 @@ def _read(file: Path) -> dict[str, Any]:
         return tomllib.loads(raw.decode("utf-8"))
     except OSError as error:
         raise ChannelError(f"{file} cannot be read: {error.strerror}", "check the setting `channels`") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or a number with thousands of digits
         raise ChannelError(f"{file} is not valid TOML: {error}", "mend the line that is named") from error
 
 
 def _placed(entries: dict[str, Any], file: Path) -> dict[str, Any]:
-    """Make the paths in it relative to the file."""
+    """Make the paths in it relative to the file; raises as :func:`placed`."""
     for group in entries.values():
         for entry in group if isinstance(group, list) else []:
             for key in _KEYS if isinstance(entry, dict) else ():
                 if isinstance(entry.get(key), str):
-                    entry[key] = file.parent / Path(entry[key]).expanduser()
+                    entry[key] = placed(entry[key], file)
     return entries
 
 

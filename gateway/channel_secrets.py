@@ -1,14 +1,16 @@
 """Where messages go and what signs them: addresses, secrets and security tokens, each in a file of its own.
 
-Guarantees: an address is https with a plain host name; a file that others may read is refused; errors name files and
-never what is in them.
+Guarantees: an address is https with a plain host name; a file that others may read is refused, and so is what is no
+file or too long a one, of which no more is read than may be in one; errors name files and never what is in them.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import os
 import re
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from checkvalve.gateway.channel_file import Slack, Teams, Webhook
 
 MAX_FILE: Final = 65_536
+"""Bytes of a file of channels, of on-call schedules, or of a secret."""
 MAX_SECRETS: Final = 4
 """Secrets that sign at the same time: an old and a new one while they are changed."""
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105  # how Standard Webhooks marks one
@@ -98,23 +101,50 @@ def url_of(channel: Slack | Teams) -> str:
         ) from error
 
 
+def placed(text: str, file: Path) -> Path:
+    """Return a path that stands in ``file``; a relative one is relative to it, and ``~`` is a home.
+
+    Raises:
+        ChannelError: it is no path, or a home of nobody.
+    """
+    try:
+        if "\0" in text:
+            raise ValueError
+        os.fsencode(text)
+        return file.parent / Path(text).expanduser()
+    except (RuntimeError, ValueError) as error:
+        remedy = "write the whole path, from / on, in characters that one may have"
+        raise ChannelError(f"{file}: {text!r} is no path of a file", remedy) from error
+
+
 def secret_text(file: Path) -> str:
     """Return what a file of a secret holds.
 
     Raises:
-        ChannelError: it cannot be read, is empty, or others may read it.
+        ChannelError: it cannot be read, is no regular file, is empty or too long, or others may read it.
     """
     try:
-        mode, text = file.stat().st_mode, file.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
+        mode, raw = _read(file)
+        text = raw.decode("utf-8")
+    except (OSError, ValueError) as error:  # also no UTF-8, and a path with a character that none has
         raise ChannelError(
             f"{file} cannot be read ({type(error).__name__})", "check the path in the file of channels"
         ) from error
+    if not stat.S_ISREG(mode):
+        raise ChannelError(f"{file} is no regular file", "put the secret into a file of its own")
     if mode & 0o007:
         raise ChannelError(f"{file} can be read by others", f"chmod o= {file}")
-    if not text.strip() or len(text) > MAX_FILE:
+    if not text.strip() or len(raw) > MAX_FILE:
         raise ChannelError(f"{file} holds no secret", "put it there, alone")
     return text
+
+
+def _read(file: Path) -> tuple[int, bytes]:
+    """Return the mode of a file, and of a regular one its first bytes: one more than it may have."""
+    handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK)  # a pipe that nobody writes to would be waited for
+    with os.fdopen(handle, "rb") as stream:
+        mode = os.fstat(handle).st_mode
+        return mode, stream.read(MAX_FILE + 1) if stat.S_ISREG(mode) else b""
 
 
 def _secret(line: str) -> bytes | None:
@@ -126,6 +156,6 @@ def _secret(line: str) -> bytes | None:
 
 
 __all__ = [
-    "MAX_FILE", "MAX_SECRETS", "SECRET_PREFIX", "check_url", "secret_text", "secrets_of", "signing_secrets", "token_of",
-    "url_of",
+    "MAX_FILE", "MAX_SECRETS", "SECRET_PREFIX", "check_url", "placed", "secret_text", "secrets_of", "signing_secrets",
+    "token_of", "url_of",
 ]  # fmt: skip

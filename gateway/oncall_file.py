@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from checkvalve.approvals.moments import moment
 from checkvalve.approvals.oncall import MAX_PEOPLE, YEARS
 from checkvalve.approvals.people import RULE, is_usable
-from checkvalve.gateway.channel_secrets import MAX_FILE, check_url, secret_text, signing_secrets
+from checkvalve.gateway.channel_secrets import MAX_FILE, check_url, placed, secret_text, signing_secrets
 from checkvalve.gateway.errors import ChannelError, OnCallError
 from checkvalve.gateway.oncall_schedule import Entry, Rotation, Schedule, Span
 
@@ -274,10 +274,13 @@ def _read(file: Path) -> dict[str, Any]:
 def _placed(entries: dict[str, Any], file: Path) -> dict[str, Any]:
     """Make the paths in it relative to the file."""
     listed = entries.get("service")
-    for entry in listed if isinstance(listed, list) else []:
-        for key in KEYS if isinstance(entry, dict) else ():
-            if isinstance(entry.get(key), str):
-                entry[key] = file.parent / Path(entry[key]).expanduser()
+    try:
+        for entry in listed if isinstance(listed, list) else []:
+            for key in KEYS if isinstance(entry, dict) else ():
+                if isinstance(entry.get(key), str):
+                    entry[key] = placed(entry[key], file)
+    except ChannelError as error:
+        raise OnCallError(str(error), error.remedy) from error
     return entries
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from checkvalve.gateway.channel_file import Channels, Webhook, load_channels, secret_files, secrets_of
+from checkvalve.gateway.channel_secrets import MAX_FILE, secret_text
 from checkvalve.gateway.errors import ChannelError
 from tests.gateway.hook_secrets import SECRET, secret_file
 
@@ -75,6 +77,10 @@ class TestFile:
             ('secret = "whsec_x"', "secret"),
             ('name = "Ops Team"', "name"),
             ('secret_file = "missing"', "cannot be read"),
+            ('secret_file = "~nobody-is-called-this/x"', "no path of a file"),
+            ('secret_file = "a\\u0000b"', "no path of a file"),
+            ('secret_file = "."', "cannot be read"),
+            ('secret_file = "/dev/zero"', "no regular file"),
         ],
     )
     def test_what_is_wrong_is_named(self, change: str, said: str, tmp_path: Path) -> None:
@@ -100,6 +106,20 @@ class TestFile:
         file.chmod(0o644)
         with pytest.raises(ChannelError, match="read by others"):
             secrets_of(Webhook(name="ops", url="https://h.example/", secret_file=file))
+
+    @pytest.mark.claim("C9")
+    def test_a_secret_that_is_endless_or_a_pipe_is_not_waited_for(self, tmp_path: Path) -> None:
+        """No more of a file is read than a secret may have, and of what is no file nothing."""
+        file, pipe = tmp_path / "long", tmp_path / "pipe"
+        file.write_bytes(b"x" * (MAX_FILE + 1))
+        file.chmod(0o600)
+        os.mkfifo(pipe, 0o600)
+        with pytest.raises(ChannelError, match="holds no secret"):
+            secret_text(file)
+        with pytest.raises(ChannelError, match="no regular file"):
+            secret_text(pipe)
+        with pytest.raises(ChannelError, match="cannot be read"):
+            secret_text(tmp_path / "a\0b")
 
     def test_a_password_needs_tls_and_two_names_differ(self, tmp_path: Path) -> None:
         mail = '[[mail]]\nname = "m"\nhost = "h"\nfrom = "a@b.example"\nto = ["c@d.example"]\n'
