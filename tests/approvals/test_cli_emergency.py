@@ -182,6 +182,24 @@ def test_ticking_says_what_it_did(at: Terminal, clock: HandClock) -> None:
     assert "1 closed, since their time was over" in at.run("tick").output
 
 
+def test_a_question_that_cannot_be_looked_at_is_named(
+    at: Terminal, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise OverflowError("a date far away")
+
+    at.person("ben", Role.APPROVER)
+    row = at.desk.propose()
+    clock.advance(hours=5)
+    monkeypatch.setattr("checkvalve.approvals.ladder.climb", broken)
+    said = at.run("tick")
+    assert said.exit_code == 0
+    assert f"{row.id[:8]}  could not be looked at (OverflowError); it is tried again at the next look" in said.output
+    assert json.loads(at.run("tick", "--json").output)["failed"] == {row.id: "OverflowError"}
+    monkeypatch.undo()
+    assert f"{row.id[:8]}  people were reminded: ann, ben" in at.run("tick").output
+
+
 def test_a_changed_record_is_named_and_left_alone(at: Terminal, clock: HandClock, store: Store) -> None:
     at.person("ben", Role.APPROVER)
     row = at.desk.propose()
