@@ -9,6 +9,7 @@ import pytest
 from checkvalve.approvals.content import SqlContentStore
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.story import EXPIRES, LAPSES, story_of, sub_agents
+from checkvalve.filters.strictjson import JSON
 from tests.approvals.conftest import Run
 from tests.approvals.made import ALLOW, Desk
 
@@ -17,7 +18,7 @@ def words(desk: Desk, *texts: str, thread: str = "t", kind: str = "words", autho
     """Store what somebody said in a task."""
     content = SqlContentStore(desk.queue.store, desk.clock)
     for number, text in enumerate(texts):
-        item = {"text": text} if kind == "model" else {"text": text, "authority": authority, "uri": ""}
+        item: dict[str, JSON] = {"text": text} if kind == "model" else {"text": text, "authority": authority, "uri": ""}
         content.append_item(thread, f"{kind}{authority}{number}", kind, item)
 
 
