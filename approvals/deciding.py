@@ -24,12 +24,7 @@ from checkvalve.approvals import askers, attention, endorsing, moves, pin_record
 from checkvalve.approvals.adopted import Adopted
 from checkvalve.approvals.counting import still_counting, used_voices
 from checkvalve.approvals.delegations import standing_in
-from checkvalve.approvals.errors import (
-    ApprovalError,
-    NotAllowedError,
-    NoteNeededError,
-    RoleNeededError,
-)
+from checkvalve.approvals.errors import ApprovalError, NotAllowedError, NoteNeededError, RoleNeededError
 from checkvalve.approvals.matching import match_digest
 from checkvalve.approvals.own_call import own_call
 from checkvalve.approvals.people import is_usable
@@ -97,17 +92,8 @@ def say_yes(
         ConflictError, CredentialError, NotAdoptedError, NotAllowedError, BudgetError, DigestError, NoteNeededError,
         StepUpError, QueueError, StoreCorruptError: nothing was changed.
     """
-    kept(yes.note)
     roster, held = Roster(connection), held or read(connection, proposal.id)
-    plan = _open(roster, bench, proposal, reviewer, at, held)
-    require_recorded(connection, proposal.id, held)
-    pin_record.require_read(connection, proposal)
-    bench.adopted.require(connection, at)
-    voter = voter_of(roster, bench, proposal, plan, reviewer, yes=True, at=at)
-    match_digest(proposal, yes.digest)
-    require_channel(plan, yes.channel)
-    if plan.note_required and not says_something(yes.note):
-        raise NoteNeededError("a yes to this call takes a reason in words", remedy="say why it is right: a note")
+    plan, voter = admitted(roster, bench, proposal, reviewer, yes, at=at, held=held)
     if plan.step_up or yes.step_up is not None:
         stepup.spend(connection, yes.step_up, proposal, reviewer, at=at)
     attention.spend(connection, reviewer.name, bench.budget, at)
@@ -115,6 +101,23 @@ def say_yes(
     before, said = _cast(roster, held, voter, at), {"note": yes.note, "channel": yes.channel, "proof": proof}
     cast = votes.cast(connection, proposal, voter, before=before, yes=True, at=at, endorse=yes.endorse, **said)
     return _go_on(roster, bench, proposal, plan, voter, cast, at=at, note=yes.note)
+
+
+def admitted(
+    roster: Roster, bench: Bench, proposal: Proposal, reviewer: Reviewer, yes: Yes, *, at: int, held: Held
+) -> tuple[Plan, Voter]:
+    """Do steps 1 to 5 for a yes, but for what is good once; raises as :func:`say_yes`, and changes nothing."""
+    kept(yes.note)
+    plan = _open(roster, bench, proposal, reviewer, at, held)
+    require_recorded(roster.connection, proposal.id, held)
+    pin_record.require_read(roster.connection, proposal)
+    bench.adopted.require(roster.connection, at)
+    voter = voter_of(roster, bench, proposal, plan, reviewer, yes=True, at=at)
+    match_digest(proposal, yes.digest)
+    require_channel(plan, yes.channel)
+    if plan.note_required and not says_something(yes.note):
+        raise NoteNeededError("a yes to this call takes a reason in words", remedy="say why it is right: a note")
+    return plan, voter
 
 
 def say_no(  # noqa: PLR0913  # each is a part of the no
@@ -194,14 +197,7 @@ def _cast(roster: Roster, held: Held, voter: Voter, at: int) -> list[Vote]:
 
 
 def voter_of(
-    roster: Roster,
-    bench: Bench,
-    proposal: Proposal,
-    plan: Plan,
-    reviewer: Reviewer,
-    *,
-    yes: bool,
-    at: int,
+    roster: Roster, bench: Bench, proposal: Proposal, plan: Plan, reviewer: Reviewer, *, yes: bool, at: int
 ) -> Voter:
     """Do steps 3 and 4: return the person with the roles that count.
 
@@ -291,4 +287,7 @@ def _asked_themselves(roster: Roster, proposal: Proposal, said_yes: Sequence[Vot
     return any(reach.asked(roster, proposal.asked_by, account_of(roster, vote.reviewer)) for vote in said_yes)
 
 
-__all__ = ["SAYS_NO", "Bench", "Yes", "refusal", "require_responder", "say_no", "say_yes", "still_counting", "voter_of"]
+__all__ = [
+    "SAYS_NO", "Bench", "Yes", "admitted", "refusal", "require_responder", "say_no", "say_yes", "still_counting",
+    "voter_of",
+]  # fmt: skip

@@ -18,6 +18,7 @@ from typing import Any, Final
 from checkvalve.approvals.audit import Event
 from checkvalve.approvals.handed import BROKEN, GLASS, OPENED, REACHING
 from checkvalve.approvals.judge import body_of
+from checkvalve.approvals.people import PARTS
 from checkvalve.filters.strictjson import JSON
 
 VERSION: Final = "1.4.0"
@@ -84,8 +85,6 @@ _ALARMS: Final = frozenset({OPENED, REACHING[0]})
 """What somebody has to look at at once: a glass was broken, or nobody can decide a call."""
 _PEOPLE: Final = ("reviewer:", "client:", "host:", GLASS)
 """How the name of a person, or of who acts for one, begins in the log; rules, clocks and executors are no people."""
-_PARTS: Final = frozenset({"clock", "gateway", "recovery", "setup", "link", "oidc", "observe"})
-"""Parts of this program, as events name them. Any other word without a colon is the name of an account."""
 
 
 def to_ocsf(event: Event) -> dict[str, JSON]:
@@ -155,7 +154,7 @@ def _actor(body: Mapping[str, Any], *, erased: bool) -> dict[str, JSON]:
             return {"user": {"name": by.removeprefix(start), "type_id": _USER}, "invoked_by": start.rstrip(":")}
     if by and not (body.get("by") or body.get("issued_by")):
         return {"user": {"name": by}}
-    if by and ":" not in by and by not in _PARTS:
+    if by and ":" not in by and by not in PARTS:
         return {"user": {"name": by, "type_id": _USER}}
     return {"app_name": by or "checkvalve"}
 

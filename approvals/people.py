@@ -19,6 +19,12 @@ MAX_NAME: Final = 100
 RULE: Final = "a short name of visible letters in one script"
 """What a usable name is, for error messages."""
 
+OURS: Final = "a word by which this program calls itself or its parts, and nobody"
+"""What is wrong with a name such as ``gateway`` or ``reviewer:ann``, for error messages."""
+_KINDS: Final = frozenset({"reviewer", "client", "host", "breakglass", "agent", "executor", "standing", "rule"})
+"""Our own words for who acts, before a colon and a name."""
+PARTS: Final = frozenset({"clock", "gateway", "recovery", "setup", "link", "oidc", "observe"})
+"""Parts of this program, as events name them. Any other word without a colon is the name of an account."""
 _REMEMBERED: Final = 1_024  # names: every question is compared with everybody's
 _SCRIPTS: Final = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC")
 """Scripts whose letters pass for each other's: a name has letters of one of them at most."""
@@ -48,6 +54,12 @@ def is_usable(name: str) -> bool:
     visible = not any(is_invisible(char) or char in "\t\n\r" for char in name.strip())
     readable = any(char.isalnum() for char in person)
     return readable and len(person) <= MAX_NAME and visible and person.isprintable() and len(_scripts(person)) <= 1
+
+
+def is_ours(name: str) -> bool:
+    """Say whether ``name`` is, or looks like, what the log calls a part of this program, or one kind of who acts."""
+    kind, colon, _ = _shape(name).partition(":")
+    return kind.strip() in _KINDS if colon else kind in PARTS
 
 
 @lru_cache(maxsize=_REMEMBERED)

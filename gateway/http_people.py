@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from checkvalve.approvals.asked_by import FOR, TOKEN, Behind, once
 from checkvalve.approvals.causes import Cause
-from checkvalve.approvals.people import RULE, folded, is_usable
+from checkvalve.approvals.people import OURS, RULE, folded, is_ours, is_usable
 from checkvalve.gateway.http_problems import Problem
 from checkvalve.gateway.http_tokens import Client
 
@@ -19,6 +19,8 @@ def behind_run(client: Client, on_behalf_of: str = "") -> tuple[Behind, ...]:
     """
     if on_behalf_of and not is_usable(on_behalf_of):
         raise Problem(422, "no_such_person", f"on_behalf_of is no name of a person: {RULE}", "name the person")
+    if is_ours(on_behalf_of):
+        raise Problem(422, "no_such_person", f"on_behalf_of is {OURS}", "name the person, without such a word")
     return once(client.name, (Behind(FOR, folded(on_behalf_of)), Behind(TOKEN, client.owner)))
 
 

@@ -1,13 +1,15 @@
 """The step-up over HTTP: the reviewer's password, beside the token, for one call and one decision.
 
 Guarantees: a token is no proof that a person is there; passwords are counted as at the door of the pages; who has a
-passkey is sent to the review page.
+passkey is sent to the review page. Nobody is asked for a proof of a decision that would not be taken anyway.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from checkvalve.approvals.before_proof import require_worth_proving
+from checkvalve.approvals.deciding import Yes
 from checkvalve.approvals.errors import StepUpError
 from checkvalve.approvals.password_rules import TOKEN
 from checkvalve.approvals.queue import Queue
@@ -38,10 +40,17 @@ def step_up(queue: Queue, row: Proposal, reviewer: Reviewer, password: str, deci
     return found
 
 
-def step_up_if_needed(queue: Queue, row: Proposal, reviewer: Reviewer, password: str) -> StepUp | None:
-    """Return the step-up where the plan of the question takes one, or where a password came; see :func:`step_up`."""
-    wanted = queue.standing(row.id).plan.step_up
-    return step_up(queue, row, reviewer, password) if wanted else None
+def step_up_if_needed(queue: Queue, row: Proposal, reviewer: Reviewer, password: str, yes: Yes) -> StepUp | None:
+    """Return the step-up where the plan of the question takes one; see :func:`step_up`.
+
+    Raises:
+        ApprovalError: ``yes`` would be refused with any proof, so none is asked for and no password is looked at.
+    """
+    if not queue.standing(row.id).plan.step_up:
+        return None
+    with queue.store.read() as connection:
+        require_worth_proving(connection, queue.bench, row, reviewer, yes, at=queue.clock())
+    return step_up(queue, row, reviewer, password)
 
 
 __all__ = ["step_up", "step_up_if_needed"]

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 import argon2
 
-from checkvalve.approvals.people import RULE, folded, is_usable
+from checkvalve.approvals.people import OURS, RULE, folded, is_ours, is_usable
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import parse_strict
 from checkvalve.gateway.errors import TokenError
@@ -93,6 +93,8 @@ class ApiTokens:
         person = folded(name)
         if not is_usable(name):
             raise TokenError(f"a token needs a printable name: {RULE}", "use the name or address of who will use it")
+        if is_ours(name):
+            raise TokenError(f"the name of a token cannot be {OURS}", "use the name or address of who will use it")
         if not scopes or not set(scopes) <= set(SCOPES):
             raise TokenError("there is no such scope", f"use one or more of: {', '.join(SCOPES)}")
         selector, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
@@ -244,4 +246,6 @@ def _client(entry: _Entry) -> Client:
 def _owner(name: str) -> str:
     if name and not is_usable(name):
         raise TokenError(f"an owner has a printable name: {RULE}", "use the name or address of a person")
+    if is_ours(name):
+        raise TokenError(f"an owner cannot be {OURS}", "use the name or address of a person, without such a word")
     return folded(name)

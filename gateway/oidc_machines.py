@@ -16,7 +16,8 @@ _HUMAN: Final = (
     "email", "name", "given_name", "family_name", "preferred_username", "nickname", "phone_number", "auth_time", "amr",
 )  # fmt: skip
 """Claims that come of somebody who sat there (OpenID Connect Core 1.0, 5.1 and 2; RFC 8176)."""
-_CLIENTS: Final = ("azp", "client_id", "appid", "clientId")
+_CLIENTS: Final = ("azp", "client_id", "appid", "clientId", "cid")
+"""Claims that name the client; ``cid`` is Okta's."""
 _GRANTS: Final = frozenset({"client-credentials", "client_credentials"})
 _SERVICE_NAME: Final = "service-account-"
 _SERVICE_HOST: Final = ".gserviceaccount.com"

@@ -90,8 +90,7 @@ NAMES = [
 def test_2_10_a_name_of_a_tool_holds_no_marks_of_values(desk: Desk, name: str, server: str) -> None:
     """A tool of somebody else's server is called what its author likes, and a name is no value."""
     report = ArgumentReport("to", "target", "email", sufficient=False, origins=(ORIGIN,))
-    more = {"server": server} if server else {}
-    request = ActionRequest.build(name, {"to": "a b"}, thread="t", call_id="c", requester="bob", **more)
+    request = ActionRequest.build(name, {"to": "a b"}, thread="t", call_id="c", requester="bob", server=server)
     decision = replace(decided(REVIEW), arguments=(report,), action="send")
     row = desk.queue.veiling.seen(desk.queue.propose(request, decision))
     for said in (in_words(row), in_a_message(row, values=True)):

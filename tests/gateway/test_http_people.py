@@ -11,6 +11,7 @@ import pytest
 from checkvalve.approvals.errors import NotAllowedError
 from checkvalve.approvals.records import State
 from checkvalve.gateway import worker
+from checkvalve.gateway.errors import TokenError
 from checkvalve.gateway.http_tokens import ApiTokens
 from tests.approvals.made import people
 from tests.gateway.test_http_api import FAST, TASK, Api, serving
@@ -82,6 +83,34 @@ def test_a_program_grants_no_mandate(api: Api, tmp_path: Path) -> None:
 def test_for_whom_a_run_is_has_to_be_a_person(api: Api, tmp_path: Path) -> None:
     refused = api.client.post("/runs", json={"task": TASK, "on_behalf_of": "\u3164"}, headers=program(tmp_path))
     assert (refused.status_code, refused.json()["code"]) == (422, "no_such_person")
+
+
+WORDS = ["reviewer:boss", "Client:bob", "\uff52eviewer\uff1aboss", "gateway", "Clock", "breakglass:eve"]
+
+
+@pytest.mark.claim("C4")
+@pytest.mark.parametrize("name", WORDS, ids=range(len(WORDS)))
+def test_nobody_is_called_what_the_log_calls_us(api: Api, tmp_path: Path, name: str) -> None:
+    """Else an event would seem to name a reviewer, or a part of this program, that had nothing to do with it."""
+    refused = api.client.post("/runs", json={"task": TASK, "on_behalf_of": name}, headers=program(tmp_path))
+    assert (refused.status_code, refused.json()["code"]) == (422, "no_such_person")
+    assert "a word by which this program calls itself" in refused.json()["detail"]
+    known = ApiTokens(tmp_path / "tokens.json", FAST)
+    kept = known.clients()
+    with pytest.raises(TokenError, match="an owner cannot be a word by which"):
+        known.add("invoices", program=True, owner=name)
+    with pytest.raises(TokenError, match="an owner cannot be"):
+        known.give_to(kept[0].selector, name)
+    with pytest.raises(TokenError, match="the name of a token cannot be"):
+        known.add(name)
+    assert known.clients() == kept
+
+
+@pytest.mark.parametrize("name", ["Agent Smith", "gateway@corp.example", "ann: payments", "Link, Ann", "reviewers"])
+def test_a_name_that_only_has_such_a_word_in_it_is_a_name(tmp_path: Path, name: str) -> None:
+    known = ApiTokens(tmp_path / "tokens.json", FAST)
+    known.add("invoices", program=True, owner=name)
+    assert [client.owner for client in known.clients()] == [name.casefold()]
 
 
 @pytest.mark.claim("C4")

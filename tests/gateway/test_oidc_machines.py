@@ -18,6 +18,7 @@ MACHINES: dict[str, dict[str, Any]] = {
     "a service account of Keycloak": {"sub": "u-9", "preferred_username": "service-account-ci", "azp": CLIENT},
     "a service account of Google": {"sub": "u-9", "email": "ci@project.iam.gserviceaccount.com"},
     "a subject that is the client": {"sub": "ci", "client_id": "ci", "name": "CI"},
+    "a service app of Okta": {"sub": "0oa1", "cid": "0oa1", "name": "CI"},
     "a subject that is our client": {**PERSON, "sub": CLIENT},
     "nothing that a person would have": {"sub": "u-9", "azp": CLIENT, "aud": CLIENT},
     "empty claims": {"sub": "u-9", "email": "", "name": None, "amr": []},
