@@ -110,7 +110,7 @@ MEANINGS: Final[Mapping[Cause, str]] = {
     Cause.SEEDED: "this question was made up, and you have answered it",
     Cause.UNKNOWN: "there is none of this id that you may see",
     Cause.DIGEST_NEEDED: "a decision names the call that was looked at, in If-Match",
-    Cause.WRONG_DIGEST: "the digest is not that of the stored call",
+    Cause.WRONG_DIGEST: "the digest is not that of the stored call, or the revision not the one shown now",
     Cause.OWN_CALL: "you asked for this call, under this account or another one",
     Cause.REQUESTER_UNKNOWN: "nobody knows who asked for this call, so anybody may have",
     Cause.NOT_A_PERSON: "this account is a program's, and decisions are people's",

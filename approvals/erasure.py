@@ -35,6 +35,7 @@ from checkvalve.approvals.erased_words import (
 from checkvalve.approvals.errors import ConflictError, NotFoundError
 from checkvalve.approvals.records import MOVES, Proposal, from_row
 from checkvalve.approvals.refusals import DoneAlreadyError
+from checkvalve.approvals.request_keys import empty_answers
 from checkvalve.approvals.review_tables import plans
 from checkvalve.approvals.spoken import kept
 from checkvalve.approvals.tables import attempts, content, endorsements, grants, history, proposals, uses
@@ -96,6 +97,7 @@ def erase_thread(connection: sa.Connection, thread: str, *, at: int, by: str, re
     query = sa.select(proposals.c.id).where(proposals.c.thread.in_(threads))
     found = connection.execute(query).scalars().all()
     texts = sum(connection.execute(sa.delete(table).where(table.c.thread.in_(threads))).rowcount for table in _TEXTS)
+    empty_answers(connection)
     if not found and not texts:
         raise NotFoundError(f"there is no task {thread!r}", remedy="list calls: checkvalve approvals list --all")
     left = [one for one in found if not is_erased(connection, one)]
@@ -154,6 +156,7 @@ def _empty_rows(connection: sa.Connection, proposal: Proposal, at: int) -> None:
         ended = {"ended_at": one.ended_at if one.ended_at is not None else at, "value_digest": digest([GONE, one.id])}
         connection.execute(sa.update(endorsements).where(row.id == one.id).values(value=GONE, **ended))
     empty_talk(connection, proposal.id, now)
+    empty_answers(connection)
 
 
 def _uses_of(connection: sa.Connection, proposal: Proposal) -> list[JSON]:

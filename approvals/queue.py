@@ -31,6 +31,7 @@ from checkvalve.approvals.render import short
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.review_rules import ReviewRules
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
+from checkvalve.approvals.revisions import require_revision
 from checkvalve.approvals.rule_changes import RuleChanges
 from checkvalve.approvals.spoken import kept, stable_word
 from checkvalve.approvals.standing_rules import StandingRules
@@ -173,8 +174,11 @@ class Queue(Granting):
         note: str = "",
         channel: str = "",
         step_up: StepUp | None = None,
+        seen: int | None = None,
     ) -> Proposal:
         """Say yes to exactly the call with this digest, once. See :mod:`deciding` for the procedure.
+
+        ``seen`` is the revision of what was shown with it, where whoever says yes names one; see :mod:`revisions`.
 
         Returns:
             The proposal: approved, with its grant, when this was the last yes that its plan asks for; else it still
@@ -186,6 +190,7 @@ class Queue(Granting):
         """
         yes = deciding.Yes(digest_prefix, endorse, note, channel, step_up)
         with self._question(proposal_id) as (connection, proposal, held):
+            require_revision(connection, proposal, seen)
             return deciding.say_yes(connection, self.bench, proposal, reviewer, yes, at=self.clock(), held=held)
 
     def reject(

@@ -235,6 +235,7 @@ request_keys = sa.Table(
     sa.Column("key", Name(71), primary_key=True),  # the digest of who sent which Idempotency-Key
     sa.Column("request", Name(71), nullable=False),  # the digest of what it was sent with
     sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("answer", sa.LargeBinary, nullable=True),  # sealed; empty: it ended, and no answer was kept
 )
 
 leases = sa.Table(

@@ -34,7 +34,10 @@ from checkvalve.gateway import (
 )
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.http_access import PROBLEMS, Anybody, Looker, Runner, Server, Thread
+from checkvalve.gateway.http_deciding import Key
+from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_problems import Bounds, Problem, add_handlers
+from checkvalve.gateway.http_run_once import begin_once
 from checkvalve.gateway.http_runs import MAX_STREAMS, NewMessage, NewRun, RunServer, RunView
 from checkvalve.gateway.http_tokens import ApiTokens
 from checkvalve.gateway.ladder_keeper import LadderKeeper
@@ -49,7 +52,7 @@ from checkvalve.graphs.undoing import Undoing
 
 _MAX_DIGITS: Final = 15  # of an event's number: every database can hold and compare it
 
-router: Final = APIRouter()
+router: Final = APIRouter(route_class=OnceRoute)
 
 
 def create_app(gateway: Gateway, pipeline: Pipeline, tokens: ApiTokens) -> FastAPI:
@@ -131,9 +134,14 @@ def describe(request: Request, _client: Anybody) -> dict[str, Any]:
 
 
 @router.post("/runs", status_code=202, responses=PROBLEMS)
-def start(body: NewRun, server: Server, client: Runner, response: Response) -> RunView:
-    """Start a run. It goes on in the background; look at it, or watch its events."""
-    thread = server.begin(body, client)
+def start(body: NewRun, server: Server, client: Runner, response: Response, *, idempotency_key: Key = "") -> RunView:
+    """Start a run. It goes on in the background; look at it, or watch its events.
+
+    The same request again, with the same key or, where there is none, `message_id`, meets the same run.
+    """
+    thread, there = begin_once(server, body, client, idempotency_key)
+    if there:
+        response.headers["Idempotency-Replayed"] = "true"
     response.headers["Location"] = f"/runs/{thread}"
     return server.view(server.own(thread, client))
 

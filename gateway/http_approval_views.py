@@ -96,6 +96,9 @@ class Card(Line):
     """One call with everything that a decision needs."""
 
     version: int
+    revision: int = Field(
+        1, description="grows with what is shown here beside the call: talk, votes, preview, pinned versions"
+    )
     mode: str
     verdict: str
     remedy: str

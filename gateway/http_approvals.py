@@ -11,9 +11,6 @@ repeat nothing of the request.
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
-import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Final, TypeAlias
@@ -22,7 +19,6 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
 from checkvalve.approvals import attention
-from checkvalve.approvals.deciding import Yes
 from checkvalve.approvals.editing import EDITED
 from checkvalve.approvals.edits import current, edit, lineage
 from checkvalve.approvals.errors import ApprovalError
@@ -34,6 +30,7 @@ from checkvalve.approvals.remarks import read_talk
 from checkvalve.approvals.reproposals import RESPONDED
 from checkvalve.approvals.responding import respond
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.revisions import require_revision, revision
 from checkvalve.approvals.seed_cards import with_items
 from checkvalve.approvals.seen import Seen
 from checkvalve.approvals.selection import MAX_PAGE, mark, page
@@ -43,17 +40,20 @@ from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.http_access import Server
 from checkvalve.gateway.http_approval_views import Answer, Card, Decisions, Line, Listed, Told, card, line
 from checkvalve.gateway.http_callers import Calling
+from checkvalve.gateway.http_cursor import cursor, place_of
 from checkvalve.gateway.http_deciding import (
     DECIDING,
     Key,
-    Match,
+    MatchSeen,
     Name,
     digest_of,
     own_call,
     refused,
     require_digest,
+    seen_of,
     was_done,
 )
+from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_problems import Problem, problem_schema
 from checkvalve.gateway.http_runs import MAX_STREAMS, RunServer
 from checkvalve.gateway.http_seed_items import decide_seed, seed_card, seed_of
@@ -69,9 +69,8 @@ Wait: TypeAlias = Annotated[
 LOOKING: Final[dict[int | str, dict[str, Any]]] = {
     code: problem_schema(code) for code in (400, 401, 403, 404, 422, 503)
 }
-_PLACE: Final = re.compile(r"([0-9]{1,18}) ([0-9a-f-]{36})")  # a moment that every database can compare, and an id
 _OPEN: Final = frozenset({State.PENDING, State.APPROVED, State.EXECUTING})
-router: Final = APIRouter(tags=["approvals"])
+router: Final = APIRouter(tags=["approvals"], route_class=OnceRoute)
 streaming: Final = APIRouter(tags=["approvals"])
 """The stream: no id of a call is called as it is, so it comes before whatever takes an id."""
 
@@ -90,7 +89,7 @@ async def listing(  # noqa: PLR0913  # each is a part of the query
     wait: Wait = 0,
 ) -> Listed:
     """List calls, oldest first: those that wait for a person, or those in other states."""
-    place, queue = _place(after), server.gateway.queue
+    place, queue = place_of(after), server.gateway.queue
     own = None if caller.reviewer is not None or caller.client is None else caller.client.name
 
     def look() -> Listed:
@@ -105,7 +104,7 @@ async def listing(  # noqa: PLR0913  # each is a part of the query
             limit=limit,
             without=() if snoozed or caller.reviewer is None else put_off_by(queue, caller.reviewer),
         )
-        more = _cursor(rows[-1]) if len(rows) == limit else None
+        more = cursor(rows[-1]) if len(rows) == limit else None
         rows = with_items(queue, caller.reviewer, rows, states=state, thread=thread, after=place, more=more is not None)
         return Listed(approvals=[Line(**line(row)) for row in rows], next=more, mark=seen)
 
@@ -179,7 +178,7 @@ def decide(  # each is a part of the request
     caller: Calling,
     response: Response,
     *,
-    if_match: Match = "",
+    if_match: MatchSeen = "",
     idempotency_key: Key = "",
 ) -> Card:
     """Decide a call: exactly the one whose digest is in If-Match, once. Takes a reviewer's token.
@@ -188,17 +187,18 @@ def decide(  # each is a part of the request
     """
     foreign = isinstance(body, Decisions)  # from a UI that was shown inert text
     body = body.decisions[0] if isinstance(body, Decisions) else body
+    named, seen = seen_of(if_match)
     if (item := seed_of(server, caller, name)) is not None:
-        return decide_seed(server, caller, item, body.type, if_match)
+        return decide_seed(server, caller, item, body.type, named, seen)
     reviewer = caller.must_decide()
-    digest = digest_of(if_match)
+    digest = digest_of(named)
     request: JSON = [name, digest, body.model_dump(mode="json", exclude={"password"})]
     made = partial(_made, body.type, f"reviewer:{reviewer.name}")
     if was_done(server, reviewer.name, idempotency_key, request, name, made):
         response.headers["Idempotency-Replayed"] = "true"
         return full_card(server, current(server.gateway.queue, name))
     try:
-        row = _decided(server, reviewer, name, digest, body, foreign=foreign)
+        row = _decided(server, reviewer, name, digest, body, foreign=foreign, seen=seen)
     except ApprovalError as error:
         raise refused(error) from error
     response.headers["ETag"] = f'"{row.digest}"'
@@ -224,12 +224,14 @@ def full_card(server: RunServer, row: Proposal) -> Card:
     """Return everything of a call, with what was said about it and what was edited."""
     queue = server.gateway.queue
     shown = row if isinstance(row, Seen) else queue.veiling.seen(row)  # else somebody reveals it now
+    with queue.store.read() as connection:  # before what it counts: what comes in between is seen, and not yet counted
+        seen = revision(connection, row.id)
     asked = row.verdict_name == "review" and row.mode == "enforce"
     standing = queue.standing(row.id) if asked else None
     around = lineage(queue, shown.exact)
     before, after = (None if item is None else queue.veiling.beside(shown, item) for item in around)
     talk, preview, pinned = read_talk(queue, shown.exact), seen_preview(queue, shown), seen_pinned(queue, shown)
-    return card(
+    found = card(
         shown,
         talk=talk,
         lineage=(before, after),
@@ -238,16 +240,28 @@ def full_card(server: RunServer, row: Proposal) -> Card:
         pinned=pinned,
         story=story_of(queue, shown),
     )
+    return found.model_copy(update={"revision": seen})
 
 
-def _decided(server: RunServer, reviewer: Reviewer, name: str, digest: str, body: Answer, *, foreign: bool) -> Proposal:
+def _decided(  # each is a part of the request
+    server: RunServer,
+    reviewer: Reviewer,
+    name: str,
+    digest: str,
+    body: Answer,
+    *,
+    foreign: bool,
+    seen: int | None,
+) -> Proposal:
     queue = server.gateway.queue
     if body.type == "approve":
-        said = Yes(digest, endorse=body.endorse, note=body.message, channel="rest")
-        proof = step_up_if_needed(queue, queue.get(name), reviewer, body.password.get_secret_value(), said)
+        proof = step_up_if_needed(queue, queue.get(name), reviewer, body.password.get_secret_value())
         return queue.approve(
-            name, reviewer, digest, endorse=body.endorse, note=body.message, channel="rest", step_up=proof
+            name, reviewer, digest, endorse=body.endorse, note=body.message, channel="rest", step_up=proof, seen=seen
         )
+    if seen is not None:  # nothing runs because of what follows, so a look right before is enough
+        with queue.store.read() as connection:
+            require_revision(connection, queue.get(name), seen)
     if body.type == "edit":
         args = _edited(queue.veiling.seen(queue.get(name)), body, foreign=foreign)
         return edit(queue, name, reviewer, digest, args, deciding(server.gateway.services))
@@ -266,22 +280,6 @@ def _edited(row: Seen, body: Answer, *, foreign: bool) -> dict[str, Any]:
     if action.name not in {full, row.tool, inert(full)}:
         raise Problem(422, "other_tool", "an edit cannot change the tool", "reject this call; another one is proposed")
     return exact(row.args(), action.args) if foreign else action.args
-
-
-def _cursor(row: Proposal) -> str:
-    return base64.urlsafe_b64encode(f"{row.created_at} {row.id}".encode()).decode()
-
-
-def _place(after: str) -> tuple[int, str] | None:
-    if not after:
-        return None
-    try:
-        text = base64.b64decode(after, altchars=b"-_", validate=True).decode("ascii")
-        if (found := _PLACE.fullmatch(text)) is None:
-            raise ValueError
-        return int(found[1]), found[2]
-    except (binascii.Error, ValueError):
-        raise Problem(400, "bad_cursor", "this is no place to go on from", "send `next` of an answer") from None
 
 
 __all__ = ["DECIDING", "LOOKING", "Name", "own_call", "refused", "router"]

@@ -20,6 +20,7 @@ from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.gateway.http_access import Server
 from checkvalve.gateway.http_problems import Problem
+from checkvalve.gateway.http_runs import RunServer
 from checkvalve.gateway.http_tokens import ApiTokens, Client
 
 _BEARER: Final = HTTPBearer(auto_error=False, description="an API token, or a reviewer's token")
@@ -66,17 +67,37 @@ class Caller:
         return self.reviewer
 
 
+def reviewer_of(server: RunServer, token: str) -> Reviewer:
+    """Return whose token this is.
+
+    Raises:
+        Problem: nobody's.
+    """
+    try:
+        with _ONE_AT_A_TIME:
+            return server.gateway.queue.reviewers.authenticate(token)
+    except CredentialError as error:
+        raise Problem(401, "not_authenticated", "the token was not accepted", error.remedy) from error
+
+
+def who_sends(server: RunServer, tokens: ApiTokens, token: str) -> str:
+    """Return in whose name a request comes: ``reviewer:NAME`` or ``client:NAME``, whatever the token may do.
+
+    Raises:
+        Problem, TokenError: the token is not accepted.
+    """
+    if token.startswith(_REVIEWER):
+        return f"reviewer:{reviewer_of(server, token).name}"
+    return f"client:{tokens.authenticate(token).name}"
+
+
 def _caller(
     request: Request, server: Server, given: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
 ) -> Caller:
     if given is None:
         raise Problem(401, "not_authenticated", "a token is needed", "send Authorization: Bearer TOKEN")
     if given.credentials.startswith(_REVIEWER):
-        try:
-            with _ONE_AT_A_TIME:
-                return Caller(reviewer=server.gateway.queue.reviewers.authenticate(given.credentials))
-        except CredentialError as error:
-            raise Problem(401, "not_authenticated", "the token was not accepted", error.remedy) from error
+        return Caller(reviewer=reviewer_of(server, given.credentials))
     tokens: ApiTokens = request.app.state.tokens
     client = tokens.authenticate(given.credentials)
     if "read" not in client.scopes:
@@ -87,4 +108,4 @@ def _caller(
 
 Calling: TypeAlias = Annotated[Caller, Depends(_caller)]
 
-__all__ = ["Caller", "Calling"]
+__all__ = ["Caller", "Calling", "reviewer_of", "who_sends"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from fastapi import Header, Path
 
@@ -25,6 +25,14 @@ from checkvalve.gateway.http_runs import RunServer
 
 Name: TypeAlias = Annotated[str, Path(pattern=r"^[0-9a-f-]{36}$", description="the id of the call")]
 Match: TypeAlias = Annotated[str, Header(max_length=200, description='the ETag of the call: `"sha256:..."`')]
+MatchSeen: TypeAlias = Annotated[
+    str,
+    Header(
+        alias="If-Match",
+        max_length=200,
+        description='the ETag of the call: `"sha256:..."`; or `"sha256:...;vN"`, with the `revision` that was seen',
+    ),
+]
 Key: TypeAlias = Annotated[
     str, Header(max_length=200, description="drawn by the sender; the same request again is harmless")
 ]
@@ -32,6 +40,7 @@ DECIDING: Final[dict[int | str, dict[str, Any]]] = {
     **PROBLEMS,
     **{code: problem_schema(code) for code in (410, 412, 428, 429)},
 }
+_SEEN: Final = re.compile(r'(.{1,190}?);v([0-9]{1,9})("?)')
 _ETAG: Final = re.compile(r'"?(?:sha256:)?([0-9a-f]{64})"?')
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 
@@ -61,6 +70,12 @@ def digest_of(if_match: str) -> str:
     return found[1]
 
 
+def seen_of(if_match: str) -> tuple[str, int | None]:
+    """Return what ``If-Match`` names: the digest as it stands there, and the revision that was seen, where one is."""
+    found = _SEEN.fullmatch(if_match.strip())
+    return (if_match, None) if found is None else (found[1] + found[3], int(found[2]))
+
+
 def require_digest(row: Proposal, digest: str) -> None:
     """Make sure that a request is about the call that was looked at.
 
@@ -70,6 +85,20 @@ def require_digest(row: Proposal, digest: str) -> None:
     if row.digest != f"sha256:{digest}":
         text = "this is not the digest of the stored call"
         raise DigestError(text, remedy="look at the call again", present=row.present)
+
+
+def known_of(server: RunServer, who: str, key: str, request: JSON) -> Literal["new", "same"]:
+    """Take an ``Idempotency-Key``; say whether it is new, or came with the same request before.
+
+    Raises:
+        Problem: the key is not usable, or came with another request.
+    """
+    if not _KEY.fullmatch(key):
+        raise Problem(400, "bad_key", "the Idempotency-Key is not usable", "send up to 200 printable characters")
+    known = remember(server.gateway.store, who, key, request, now=server.gateway.queue.clock())
+    if known == "other":
+        raise Problem(422, "key_reused", "this Idempotency-Key came with another request", "draw a new key")
+    return known
 
 
 def was_done(
@@ -84,11 +113,7 @@ def was_done(
     """
     if not key:
         return False
-    if not _KEY.fullmatch(key):
-        raise Problem(400, "bad_key", "the Idempotency-Key is not usable", "send up to 200 printable characters")
-    known = remember(server.gateway.store, who, key, request, now=server.gateway.queue.clock())
-    if known == "other":
-        raise Problem(422, "key_reused", "this Idempotency-Key came with another request", "draw a new key")
+    known = known_of(server, who, key, request)
     if known == "new":
         return False
     with server.gateway.store.read() as connection:
@@ -101,4 +126,17 @@ def refused(error: ApprovalError) -> Problem:
     return problem_of(error, ("no_such_approval", "there is no such call", "list them: GET /approvals"))
 
 
-__all__ = ["DECIDING", "Key", "Match", "Name", "digest_of", "own_call", "refused", "require_digest", "was_done"]
+__all__ = [
+    "DECIDING",
+    "Key",
+    "Match",
+    "MatchSeen",
+    "Name",
+    "digest_of",
+    "known_of",
+    "own_call",
+    "refused",
+    "require_digest",
+    "seen_of",
+    "was_done",
+]

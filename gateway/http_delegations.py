@@ -17,12 +17,13 @@ from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.moments import micros_of
 from checkvalve.gateway.http_access import PROBLEMS, Server
 from checkvalve.gateway.http_callers import Calling
+from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_problems import Problem, problem_of
 from checkvalve.gateway.http_runs import RunServer
 
 HandedId: TypeAlias = Annotated[str, Path(pattern=r"^[0-9a-f-]{36}$", description="the id of the hand-over")]
 View: TypeAlias = dict[str, Any]
-router: Final = APIRouter(tags=["delegations"])
+router: Final = APIRouter(tags=["delegations"], route_class=OnceRoute)
 
 
 class NewDelegation(BaseModel):

@@ -23,12 +23,13 @@ from checkvalve.gateway.http_access import PROBLEMS, Server
 from checkvalve.gateway.http_approval_views import Card, card
 from checkvalve.gateway.http_callers import Calling
 from checkvalve.gateway.http_deciding import DECIDING, Match, Name, digest_of, refused
+from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_runs import RunServer
 from checkvalve.gateway.http_seed_items import to_act_on
 from checkvalve.gateway.http_stepup import step_up
 
 View: TypeAlias = dict[str, Any]
-router: Final = APIRouter(tags=["emergencies"])
+router: Final = APIRouter(tags=["emergencies"], route_class=OnceRoute)
 
 
 class Breaking(BaseModel):

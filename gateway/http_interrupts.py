@@ -34,6 +34,7 @@ from checkvalve.approvals.titled import in_a_message
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.heard import answer_in
 from checkvalve.gateway.http_access import PROBLEMS, Looker, Runner, Server, Thread
+from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_runs import RunServer
 from checkvalve.gateway.http_tokens import Client
 from checkvalve.gateway.preview_words import previewed
@@ -42,7 +43,7 @@ from checkvalve.gateway.shown_edits import MAX_VALUE
 ALLOWED: Final = ("approve", "edit", "reject", "respond")
 """What a reviewer can answer; an edited call is another call, with a question of its own."""
 _DEPTH: Final = 32
-router: Final = APIRouter(tags=["langchain"])
+router: Final = APIRouter(tags=["langchain"], route_class=OnceRoute)
 
 
 class _View(BaseModel):

@@ -14,12 +14,13 @@ from checkvalve.approvals.bounds_shown import mandate_shown
 from checkvalve.approvals.errors import ConflictError, NotFoundError
 from checkvalve.gateway.http_access import PROBLEMS, Looker, Runner, Server, Thread
 from checkvalve.gateway.http_causes import STATUS
+from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_problems import Problem
 from checkvalve.gateway.http_runs import NewMandate
 
 Given: TypeAlias = Annotated[str, Path(pattern=r"^[0-9a-f-]{6,36}$")]
 View: TypeAlias = dict[str, Any]
-router: Final = APIRouter()
+router: Final = APIRouter(route_class=OnceRoute)
 
 
 @router.get("/runs/{thread}/mandates", responses=PROBLEMS)

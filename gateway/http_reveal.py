@@ -16,9 +16,10 @@ from checkvalve.gateway.http_access import Server
 from checkvalve.gateway.http_approval_views import Card
 from checkvalve.gateway.http_approvals import DECIDING, Name, full_card, refused
 from checkvalve.gateway.http_callers import Calling
+from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_seed_items import to_act_on
 
-router: Final = APIRouter(tags=["approvals"])
+router: Final = APIRouter(tags=["approvals"], route_class=OnceRoute)
 
 
 @router.post("/approvals/{name}/reveal", responses=DECIDING)

@@ -32,11 +32,12 @@ from checkvalve.gateway.http_deciding import (
     require_digest,
     was_done,
 )
+from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_seed_items import to_act_on
 from checkvalve.gateway.http_talk import require_run
 
 _KIND: Final = f"proposal.{State.REVOKED.value}"
-router: Final = APIRouter(tags=["approvals"])
+router: Final = APIRouter(tags=["approvals"], route_class=OnceRoute)
 
 
 class Note(BaseModel):

@@ -18,6 +18,7 @@ from checkvalve.approvals.rulesets import RuleText
 from checkvalve.gateway.errors import GatewayError
 from checkvalve.gateway.http_access import PROBLEMS, Server
 from checkvalve.gateway.http_callers import Calling
+from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_problems import Problem, problem_of
 from checkvalve.gateway.http_runs import RunServer
 from checkvalve.gateway.rule_impact import Place
@@ -26,7 +27,7 @@ from checkvalve.gateway.rule_proposals import Wanted, differing, draft_of, whole
 ChangeId: TypeAlias = Annotated[str, Path(pattern=r"^[0-9a-f-]{36}$", description="the id of the change")]
 View: TypeAlias = dict[str, Any]
 Note: TypeAlias = Annotated[str, Field(max_length=MAX_NOTE, description="why, in your own words")]
-router: Final = APIRouter(tags=["rules"])
+router: Final = APIRouter(tags=["rules"], route_class=OnceRoute)
 
 
 class NewRules(BaseModel):

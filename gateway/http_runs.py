@@ -79,7 +79,11 @@ class NewRun(_Body):
 
     task: str = Field(min_length=1, max_length=MAX_TASK)
     thread: str | None = Field(None, pattern=NAME, description="the name of the run; drawn when not given")
-    message_id: str | None = Field(None, pattern=NAME, description="makes a repeated request harmless")
+    message_id: str | None = Field(
+        None,
+        pattern=NAME,
+        description="makes a repeated request harmless: without `thread` the run's name follows from it",
+    )
     mandates: list[NewMandate] = Field(default_factory=list, max_length=MAX_MANDATES)
     on_behalf_of: str = Field(
         "", max_length=MAX_NAME, description="the person for whom a program starts it: who may not approve it either"

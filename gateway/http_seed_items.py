@@ -14,6 +14,7 @@ from checkvalve.approvals import seeds
 from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.refusals import SeededError
+from checkvalve.approvals.revisions import same_revision
 from checkvalve.approvals.seed_cards import as_question, items_of, standing_of
 from checkvalve.approvals.seeds import Seed
 from checkvalve.approvals.story import Story, agent_words, said
@@ -22,6 +23,7 @@ from checkvalve.gateway.http_callers import Caller
 from checkvalve.gateway.http_deciding import digest_of, own_call, refused, require_digest
 from checkvalve.gateway.http_runs import RunServer
 
+_REVISION: Final = 1  # nothing is ever added to an item
 _SAID: Final = {"approve": seeds.YES, "reject": seeds.NO}
 
 
@@ -37,10 +39,14 @@ def seed_card(server: RunServer, seed: Seed, response: Response) -> Card:
     return _revealed(server, seed) if seed.answer else _card(server, seed)
 
 
-def decide_seed(server: RunServer, caller: Caller, seed: Seed, answer: str, if_match: str) -> Card:
+def decide_seed(  # each is a part of the request
+    server: RunServer, caller: Caller, seed: Seed, answer: str, if_match: str, seen: int | None = None
+) -> Card:
     """Take the answer to an item; the card that comes back says what it was, with ``state`` as ``revealed``."""
     try:
-        require_digest(as_question(seed), digest_of(if_match))
+        row = as_question(seed)
+        require_digest(row, digest_of(if_match))
+        same_revision(row, _REVISION, seen)
         said = _SAID.get(answer, seeds.DOUBT)
         closed = seeds.answer(server.gateway.queue, seed.id, caller.must_decide(), said)
     except ApprovalError as error:

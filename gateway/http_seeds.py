@@ -20,9 +20,10 @@ from checkvalve.gateway.http_access import Server
 from checkvalve.gateway.http_approvals import LOOKING
 from checkvalve.gateway.http_callers import Caller, Calling
 from checkvalve.gateway.http_deciding import DECIDING, refused
+from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_runs import RunServer
 
-router: Final = APIRouter(tags=["attention"])
+router: Final = APIRouter(tags=["attention"], route_class=OnceRoute)
 
 
 class Figures(BaseModel):

@@ -21,13 +21,14 @@ from checkvalve.approvals.standing_rules import StandingRules
 from checkvalve.gateway.http_access import PROBLEMS, Server
 from checkvalve.gateway.http_approvals import Name
 from checkvalve.gateway.http_callers import Calling
+from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_problems import Problem, problem_of
 from checkvalve.gateway.http_runs import RunServer
 
 RuleId: TypeAlias = Annotated[str, Path(pattern=r"^[0-9a-f-]{36}$", description="the id of the standing rule")]
 View: TypeAlias = dict[str, Any]
 _Paths: TypeAlias = Annotated[list[Annotated[str, Field(max_length=400)]], Field(max_length=100)]
-router: Final = APIRouter(tags=["standing rules"])
+router: Final = APIRouter(tags=["standing rules"], route_class=OnceRoute)
 
 
 class Wider(BaseModel):

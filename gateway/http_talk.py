@@ -31,6 +31,7 @@ from checkvalve.gateway.http_approvals import full_card
 from checkvalve.gateway.http_callers import Caller, Calling
 from checkvalve.gateway.http_deciding import DECIDING, Key, Match, Name, digest_of, refused, require_digest
 from checkvalve.gateway.http_deciding import was_done as done_before
+from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_problems import Problem
 from checkvalve.gateway.http_runs import RunServer
 from checkvalve.gateway.http_seed_items import to_act_on
@@ -38,7 +39,7 @@ from checkvalve.gateway.http_seed_items import to_act_on
 _MICROS: Final = 1_000_000
 _YEARS: Final = range(1970, 9_999)
 T = TypeVar("T")
-router: Final = APIRouter(tags=["approvals"])
+router: Final = APIRouter(tags=["approvals"], route_class=OnceRoute)
 
 
 class Text(BaseModel):

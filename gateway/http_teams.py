@@ -13,13 +13,14 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
 from checkvalve.gateway.errors import TeamsError
+from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_problems import Problem, problem_schema
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.teams_answers import TeamsAnswers
 
 MAX_MESSAGE: Final = 65_536
 """Bytes of one message: a card's code and a reason, with what Teams adds."""
-router: Final = APIRouter(tags=["chat"])
+router: Final = APIRouter(tags=["chat"], route_class=OnceRoute)
 
 
 class Reply(BaseModel):

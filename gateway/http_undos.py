@@ -15,13 +15,14 @@ from checkvalve.gateway.http_access import Server
 from checkvalve.gateway.http_approval_views import Card, card
 from checkvalve.gateway.http_approvals import DECIDING, LOOKING, Name, own_call, refused
 from checkvalve.gateway.http_callers import Calling
+from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_runs import RunServer
 from checkvalve.gateway.undo_point import UndoPoint
 from checkvalve.gateway.undo_views import to_json, under
 from checkvalve.graphs.undoing import Undoing
 
 View: TypeAlias = dict[str, Any]
-router: Final = APIRouter(tags=["approvals"])
+router: Final = APIRouter(tags=["approvals"], route_class=OnceRoute)
 
 
 def _point(server: RunServer) -> UndoPoint:

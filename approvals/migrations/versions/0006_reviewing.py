@@ -18,6 +18,7 @@ def upgrade() -> None:
     op.add_column("reviewers", sa.Column("roles", sa.Text, nullable=False, server_default=""))
     op.add_column("reviewers", sa.Column("person", sa.Text, nullable=False, server_default=""))
     op.add_column("proposals", sa.Column("behind", sa.Text, nullable=False, server_default=""))
+    op.add_column("request_keys", sa.Column("answer", sa.LargeBinary, nullable=True))
     op.create_index("ix_proposals_decide_by", "proposals", ["state", "decide_by"])
     op.create_index("ix_proposals_tool", "proposals", ["tool", "created_at"])
     op.create_index("ix_proposals_open", "proposals", ["thread", "state", "digest"])

@@ -1,0 +1,65 @@
+"""A decision can name what was shown with a call, beside the call: more than that is answered 412."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from checkvalve.approvals import pins, previews, remarks, votes
+from checkvalve.approvals.records import State
+from checkvalve.approvals.revisions import SHOWN
+from checkvalve.gateway import http_runs, worker
+from tests.gateway.test_http_api import problem, serving
+from tests.gateway.test_http_approvals import Desk
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "EVERY", 0.02)
+    monkeypatch.setattr(http_runs, "_POLL", 0.02)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with serving(tmp_path) as api:
+        yield Desk(api)
+
+
+def named(digest: str, seen: int) -> dict[str, str]:
+    return {"If-Match": f'"{digest};v{seen}"'}
+
+
+@pytest.mark.parametrize("answer", ["approve", "reject", "respond"])
+def test_what_was_said_after_the_look_is_looked_at_first(desk: Desk, answer: str) -> None:
+    row, kim = desk.waiting(), desk.bearer("kim")
+    before = desk.get(f"/approvals/{row.id}").json()
+    asked = desk.api.client.post(
+        f"/approvals/{row.id}/question",
+        json={"note": "Wait: who is that sender?"},
+        headers={**kim, "If-Match": f'"{row.digest}"'},
+    )
+    assert asked.json()["revision"] == before["revision"] + 1
+    old = desk.decide(row, answer, named(row.digest, before["revision"]), message="no")
+    assert problem(old) == (412, "other_digest")
+    assert (old.json()["cause"], old.headers["ETag"]) == ("wrong_digest", f'"{row.digest}"')
+    assert desk.api.gateway.queue.get(row.id).state is State.PENDING
+    now = desk.get(f"/approvals/{row.id}").json()
+    assert [item["text"] for item in now["talk"]] == ["Wait: who is that sender?"]
+    assert desk.decide(row, answer, named(row.digest, now["revision"]), message="no").status_code == 200
+
+
+def test_the_digest_alone_is_still_enough_and_a_revision_never_is(desk: Desk) -> None:
+    row = desk.waiting()
+    seen = desk.get(f"/approvals/{row.id}").json()["revision"]
+    other = desk.decide(row, headers=named("sha256:" + "0" * 64, seen))
+    assert problem(other) == (412, "other_digest")
+    for bad in (f'"{row.digest};v"', f'"{row.digest};v-1"', f'"{row.digest};x1"', '";v1"', f'"{row.digest};v1;v1"'):
+        assert problem(desk.decide(row, headers={"If-Match": bad})) == (400, "bad_digest")
+    assert desk.decide(row).status_code == 200
+
+
+def test_everything_that_is_added_to_a_card_counts() -> None:
+    said = {f"remark.{kind}" for kind in (remarks.QUESTION, remarks.ANSWER, remarks.REPLY)}
+    assert set(SHOWN) == said | {pins.READ, pins.FAILED, previews.MADE, previews.FAILED, votes.CAST}
