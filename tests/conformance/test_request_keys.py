@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from checkvalve.approvals.erasure import erase_call, erase_thread
 from checkvalve.approvals.request_keys import KEPT, answer_of, forget, keep_answer, remember
 from checkvalve.approvals.store import Store
+from checkvalve.filters.strictjson import JSON
 from tests.approvals.made import Desk
 
-WHAT = ["POST", "/x", "", "", None]
+WHAT: JSON = ["POST", "/x", "", "", None]
 
 
 def test_a_key_has_its_answer_until_it_is_forgotten(store: Store) -> None:
