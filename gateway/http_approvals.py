@@ -19,6 +19,7 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
 from checkvalve.approvals import attention
+from checkvalve.approvals.deciding import Yes
 from checkvalve.approvals.editing import EDITED
 from checkvalve.approvals.edits import current, edit, lineage
 from checkvalve.approvals.errors import ApprovalError
@@ -255,7 +256,8 @@ def _decided(  # each is a part of the request
 ) -> Proposal:
     queue = server.gateway.queue
     if body.type == "approve":
-        proof = step_up_if_needed(queue, queue.get(name), reviewer, body.password.get_secret_value())
+        said = Yes(digest, endorse=body.endorse, note=body.message, channel="rest")
+        proof = step_up_if_needed(queue, queue.get(name), reviewer, body.password.get_secret_value(), said)
         return queue.approve(
             name, reviewer, digest, endorse=body.endorse, note=body.message, channel="rest", step_up=proof, seen=seen
         )
