@@ -28,7 +28,6 @@ Match: TypeAlias = Annotated[str, Header(max_length=200, description='the ETag o
 MatchSeen: TypeAlias = Annotated[
     str,
     Header(
-        alias="If-Match",
         max_length=200,
         description='the ETag of the call: `"sha256:..."`; or `"sha256:...;vN"`, with the `revision` that was seen',
     ),
