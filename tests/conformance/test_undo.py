@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from langchain_core.tools import BaseTool
 
 from checkvalve.approvals import undos
 from checkvalve.approvals.errors import ConflictError, StoreCorruptError
@@ -94,12 +95,13 @@ def test_of_processes_that_run_one_undoing_at_once_one_does(office: Office) -> N
     undo = office.undoing.ask(done, "carl")
     office.approve(undo)
     gate, ran = threading.Barrier(4), []
+    tools = [office.tools() for _ in range(4)]  # made before: warnings are switched off for all threads meanwhile
 
-    def run() -> None:
+    def run(own: list[BaseTool]) -> None:
         gate.wait()
-        ran.append(office.undoing.run(undo.id, office.tools()).ran_here)
+        ran.append(office.undoing.run(undo.id, own).ran_here)
 
-    racers = [threading.Thread(target=run) for _ in range(4)]
+    racers = [threading.Thread(target=run, args=(own,)) for own in tools]
     for racer in racers:
         racer.start()
     for racer in racers:

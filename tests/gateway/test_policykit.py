@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from checkvalve.approvals.store import Store
 from tests.gateway.terminal import Terminal
 
 
@@ -130,6 +131,9 @@ def test_two_policies_are_compared_without_a_manifest(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    url = f"sqlite:///{tmp_path}/own.db"  # and not the one of whoever runs the tests
+    Store.open(url, create=True).close()
+    monkeypatch.setenv("CHECKVALVE_DATABASE_URL", url)
     file = write(tmp_path / "p.cedar", '@id("all")\n@decision("allow")\npermit (principal, action, resource);\n')
     code, out, err = terminal("policy", "diff", file)
     assert (code, err) == (1, "")

@@ -89,7 +89,7 @@ def test_a_provider_that_is_not_installed_is_named_with_its_package(monkeypatch:
 def test_an_unknown_provider_is_refused_without_its_words() -> None:
     message, remedy = refusal("nobody:secret-model")
     assert message == "the model nobody:secret-model cannot be made (ValueError)"
-    assert "init_chat_model" in remedy
+    assert "the names of provider and model" in remedy
 
 
 def test_without_langchain_only_provider_names_fail() -> None:
