@@ -7,30 +7,33 @@ relative paths are relative to the file. Without ``values`` no channel is told a
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from email.utils import parseaddr
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from checkvalve.approvals.notices import FOR_PEOPLE, KINDS, Notice
 from checkvalve.approvals.risk import TIERS, Tier
 from checkvalve.gateway.channel_secrets import (
-    MAX_FILE,
     SECRET_PREFIX,
     check_url,
-    placed,
     secret_text,
     secrets_of,
     token_of,
     url_of,
 )
 from checkvalve.gateway.errors import ChannelError
+from checkvalve.gateway.placed_file import PlacedFile
 
 _NAME: Final = r"^[a-z][a-z0-9-]{0,39}$"
-_KEYS: Final = ("secret_file", "url_file", "password_file", "token_file", "ca_file")
+_FILE: Final = PlacedFile(
+    "channels",
+    ("secret_file", "url_file", "password_file", "token_file", "ca_file"),
+    ChannelError,
+    "see docs/channels.md for what a channel may say",
+)
 _UUID: Final = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 _PRINTABLE: Final = re.compile(r"[\x21-\x7e]+")
 
@@ -171,15 +174,7 @@ def load_channels(file: Path) -> Channels:
     Raises:
         ChannelError: the file or a secret cannot be used; the error says which and what to do.
     """
-    try:
-        found = Channels.model_validate(_placed(_read(file), file))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(step) for step in first["loc"]) or "file"
-        raise ChannelError(
-            f"{file}: {place}: {first['msg'].removeprefix('Value error, ')}",
-            "see docs/channels.md for what a channel may say",
-        ) from error
+    found = _FILE.load(file, Channels)
     for channel in found.all():
         if isinstance(channel, Webhook):
             secrets_of(channel)
@@ -202,37 +197,7 @@ def channel_names(file: Path | None) -> frozenset[str] | None:
 
 def secret_files(file: Path) -> list[Path]:
     """Return the files of secrets that a file of channels names; none where it cannot be read, which is said later."""
-    try:
-        entries = _placed(_read(file), file)
-    except ChannelError:
-        return []
-    tables = (entry for group in entries.values() if isinstance(group, list) for entry in group)
-    return [
-        entry[key] for entry in tables if isinstance(entry, dict) for key in _KEYS if isinstance(entry.get(key), Path)
-    ]
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        with file.open("rb") as stream:
-            raw = stream.read(MAX_FILE + 1)
-        if len(raw) > MAX_FILE:
-            raise ChannelError(f"{file} is over {MAX_FILE} bytes", "a file of channels is short")
-        return tomllib.loads(raw.decode("utf-8"))
-    except OSError as error:
-        raise ChannelError(f"{file} cannot be read: {error.strerror}", "check the setting `channels`") from error
-    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or a number with thousands of digits
-        raise ChannelError(f"{file} is not valid TOML: {error}", "mend the line that is named") from error
-
-
-def _placed(entries: dict[str, Any], file: Path) -> dict[str, Any]:
-    """Make the paths in it relative to the file; raises as :func:`placed`."""
-    for group in entries.values():
-        for entry in group if isinstance(group, list) else []:
-            for key in _KEYS if isinstance(entry, dict) else ():
-                if isinstance(entry.get(key), str):
-                    entry[key] = placed(entry[key], file)
-    return entries
+    return _FILE.named(file)
 
 
 __all__ = [

@@ -101,22 +101,6 @@ def url_of(channel: Slack | Teams) -> str:
         ) from error
 
 
-def placed(text: str, file: Path) -> Path:
-    """Return a path that stands in ``file``; a relative one is relative to it, and ``~`` is a home.
-
-    Raises:
-        ChannelError: it is no path, or a home of nobody.
-    """
-    try:
-        if "\0" in text:
-            raise ValueError
-        os.fsencode(text)
-        return file.parent / Path(text).expanduser()
-    except (RuntimeError, ValueError) as error:
-        remedy = "write the whole path, from / on, in characters that one may have"
-        raise ChannelError(f"{file}: {text!r} is no path of a file", remedy) from error
-
-
 def secret_text(file: Path) -> str:
     """Return what a file of a secret holds.
 
@@ -128,7 +112,7 @@ def secret_text(file: Path) -> str:
         text = raw.decode("utf-8")
     except (OSError, ValueError) as error:  # also no UTF-8, and a path with a character that none has
         raise ChannelError(
-            f"{file} cannot be read ({type(error).__name__})", "check the path in the file of channels"
+            f"{file} cannot be read ({type(error).__name__})", "check the path in the file that names it"
         ) from error
     if not stat.S_ISREG(mode):
         raise ChannelError(f"{file} is no regular file", "put the secret into a file of its own")
@@ -156,6 +140,6 @@ def _secret(line: str) -> bytes | None:
 
 
 __all__ = [
-    "MAX_FILE", "MAX_SECRETS", "SECRET_PREFIX", "check_url", "placed", "secret_text", "secrets_of", "signing_secrets",
+    "MAX_FILE", "MAX_SECRETS", "SECRET_PREFIX", "check_url", "secret_text", "secrets_of", "signing_secrets",
     "token_of", "url_of",
 ]  # fmt: skip

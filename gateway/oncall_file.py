@@ -7,23 +7,27 @@ says when and who; a secret stands in a file of its own and never here; relative
 from __future__ import annotations
 
 import re
-import tomllib
 from datetime import datetime, time, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from checkvalve.approvals.moments import moment
 from checkvalve.approvals.oncall import MAX_PEOPLE, YEARS
 from checkvalve.approvals.people import RULE, is_usable
-from checkvalve.gateway.channel_secrets import MAX_FILE, check_url, placed, secret_text, signing_secrets
+from checkvalve.gateway.channel_secrets import check_url, secret_text, signing_secrets
 from checkvalve.gateway.errors import ChannelError, OnCallError
 from checkvalve.gateway.oncall_schedule import Entry, Rotation, Schedule, Span
+from checkvalve.gateway.placed_file import PlacedFile
 
-KEYS: Final = ("secret_file", "token_file", "ca_file")
-"""Keys that are paths."""
+_FILE: Final = PlacedFile(
+    "oncall",
+    ("secret_file", "token_file", "ca_file"),
+    OnCallError,
+    "see docs/escalation.md for what the file may say",
+)
 MAX_TURNS: Final = 100
 MAX_CACHE: Final = 900
 """Seconds that an answer may be kept."""
@@ -217,16 +221,10 @@ def load_oncall(file: Path, now: int) -> OnCallFile:
     Raises:
         OnCallError: the file cannot be used; the error says which entry and what to do.
     """
-    entries = _placed(_read(file), file)
+    found = _FILE.load(file, OnCallFile)
     try:
-        found = OnCallFile.model_validate(entries)
         for service in found.service:
             service.check()
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(step) for step in first["loc"]) or "file"
-        said = first["msg"].removeprefix("Value error, ")
-        raise OnCallError(f"{file}: {place}: {said}", "see docs/escalation.md for what the file may say") from error
     except ChannelError as error:
         raise OnCallError(str(error), error.remedy) from error
     for entry in found.schedule:
@@ -249,39 +247,7 @@ def _problem(entry: ScheduleEntry, file: Path, now: int) -> str:
 
 def oncall_secrets(file: Path) -> list[Path]:
     """Return the files of secrets that the file names; none where it cannot be read, which is said later."""
-    try:
-        entries = _placed(_read(file), file)
-    except OnCallError:
-        return []
-    listed = entries.get("service")
-    services = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    return [entry[key] for entry in services for key in KEYS if isinstance(entry.get(key), Path)]
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        with file.open("rb") as stream:
-            raw = stream.read(MAX_FILE + 1)
-        if len(raw) > MAX_FILE:
-            raise OnCallError(f"{file} is over {MAX_FILE} bytes", "leave out what is over")
-        return tomllib.loads(raw.decode("utf-8"))
-    except OSError as error:
-        raise OnCallError(f"{file} cannot be read: {error.strerror}", "check the setting `oncall`") from error
-    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or a number with thousands of digits
-        raise OnCallError(f"{file} is not valid TOML: {error}", "mend the line that is named") from error
-
-
-def _placed(entries: dict[str, Any], file: Path) -> dict[str, Any]:
-    """Make the paths in it relative to the file."""
-    listed = entries.get("service")
-    try:
-        for entry in listed if isinstance(listed, list) else []:
-            for key in KEYS if isinstance(entry, dict) else ():
-                if isinstance(entry.get(key), str):
-                    entry[key] = placed(entry[key], file)
-    except ChannelError as error:
-        raise OnCallError(str(error), error.remedy) from error
-    return entries
+    return _FILE.named(file)
 
 
 __all__ = ["OnCallFile", "ProgramEntry", "Service", "load_oncall", "oncall_secrets"]

@@ -273,9 +273,3 @@ def test_a_file_that_fails_in_any_other_way_does_not_look_like_one_without_entri
     assert [found.who("payments", micros(NOW)).failed for _ in range(2)] == ["bad_file", "bad_file"]
     with pytest.raises(OnCallError, match=r"cannot be used \(RuntimeError\)"):
         found.load()
-
-
-def test_a_number_with_thousands_of_digits_is_no_valid_file(tmp_path: Path) -> None:
-    (tmp_path / "oncall.toml").write_text(f"x = {'9' * 5_000}\n")
-    with pytest.raises(OnCallError, match="is not valid TOML"):
-        load_oncall(tmp_path / "oncall.toml", micros(NOW))

@@ -1,0 +1,92 @@
+"""A TOML file of the operator's that names other files: channels, and who is on call.
+
+1. No more of it is read than it may have. 2. A path that stands in it is relative to it, and ``~`` is a home. 3. What a
+model does not know is an error that names the place.
+
+Guarantees: every error is the file's own, and says what to do; nothing of a file that is named is read here.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from checkvalve.gateway.channel_secrets import MAX_FILE
+from checkvalve.gateway.errors import GatewayError
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFile:
+    """One kind of such file: the setting that names it, the keys that are paths, its errors, and where it is explained.
+
+    Every method that reads raises ``error``: the file cannot be used, and the error says which entry and what to do.
+    """
+
+    setting: str
+    paths: tuple[str, ...]
+    error: type[GatewayError]
+    explained: str
+
+    def load(self, file: Path, model: type[_Model]) -> _Model:
+        """Return what the file says, as ``model`` takes it."""
+        entries = self._read(file)
+        try:
+            return model.model_validate(entries)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(str(step) for step in first["loc"]) or "file"
+            said = first["msg"].removeprefix("Value error, ")
+            raise self.error(f"{file}: {place}: {said}", self.explained) from error
+
+    def named(self, file: Path) -> list[Path]:
+        """Return the files that it names; none where it cannot be read, which is said when it is used."""
+        try:
+            entries = self._read(file)
+        except self.error:
+            return []
+        return [entry[key] for entry, key in self._places(entries) if isinstance(entry[key], Path)]
+
+    def _read(self, file: Path) -> dict[str, Any]:
+        try:
+            with file.open("rb") as stream:
+                raw = stream.read(MAX_FILE + 1)
+            if len(raw) > MAX_FILE:
+                raise self.error(f"{file} is over {MAX_FILE} bytes", "leave out what is over")
+            entries = tomllib.loads(raw.decode("utf-8"))
+        except OSError as error:
+            remedy = f"check the setting `{self.setting}`"
+            raise self.error(f"{file} cannot be read: {error.strerror}", remedy) from error
+        except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or a number with thousands of digits
+            raise self.error(f"{file} is not valid TOML: {error}", "mend the line that is named") from error
+        for entry, key in self._places(entries):
+            if isinstance(entry[key], str):
+                entry[key] = self._placed(entry[key], file)
+        return entries
+
+    def _places(self, entries: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+        """Yield each entry with each of its keys that is a path."""
+        for group in entries.values():
+            for entry in group if isinstance(group, list) else []:
+                if isinstance(entry, dict):
+                    yield from ((entry, key) for key in self.paths if key in entry)
+
+    def _placed(self, text: str, file: Path) -> Path:
+        try:
+            if "\0" in text:
+                raise ValueError
+            os.fsencode(text)
+            return file.parent / Path(text).expanduser()
+        except (RuntimeError, ValueError) as error:  # also a home of nobody
+            remedy = "write the whole path, from / on, in characters that one may have"
+            raise self.error(f"{file}: {text!r} is no path of a file", remedy) from error
+
+
+__all__ = ["PlacedFile"]
