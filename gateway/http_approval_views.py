@@ -21,6 +21,7 @@ from checkvalve.approvals.previews import Preview
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.remarks import Remark
 from checkvalve.approvals.render import block, size_of, warnings
+from checkvalve.approvals.responding import response_of
 from checkvalve.approvals.risk import tier_of
 from checkvalve.approvals.seen import Part, Seen, marks_of
 from checkvalve.approvals.story import Story
@@ -109,7 +110,7 @@ class Card(Line):
     execute_by: str | None
     decided_by: str
     code: str
-    note: str
+    note: str = Field(description="words beside the decision; a client's token gets those that are for its agent")
     self_approved: bool
     talk: list[Said] = Field(description="what reviewers asked and what was answered, oldest first; not verified")
     edit_of: str | None = Field(description="the call of which this one is an edit")
@@ -121,8 +122,12 @@ class Card(Line):
     pinned: dict[str, Any] | None = Field(
         None, description="the versions of what it points at: read when asked, and compared right before it runs"
     )
-    plan: dict[str, Any] | None = Field(None, description="how it is to be answered: quorum, times, channels")
-    votes: list[dict[str, Any]] = Field([], description="who said what so far; one person has one voice")
+    plan: dict[str, Any] | None = Field(
+        None, description="how it is to be answered: quorum, times, channels; who is called later only for reviewers"
+    )
+    votes: list[dict[str, Any]] = Field(
+        [], description="who said what so far; one person has one voice. Empty for a client's token"
+    )
     missing: list[dict[str, int]] = Field([], description="what each alternative still needs, by role; nearest first")
     seeded: dict[str, Any] | None = Field(
         None, description="in the answer to a decision: that the call was made up, and what was to be seen"
@@ -242,6 +247,15 @@ def card(
     )
 
 
+def for_program(found: Card, row: Seen) -> Card:
+    """Return the card of ``row`` for the program that asked for the call: what its receipt tells it of people, too.
+
+    Of their words it has what is for its agent; who voted, and whom the question is brought to, it does not have.
+    """
+    plan = None if found.plan is None else {name: item for name, item in found.plan.items() if name != "escalate"}
+    return found.model_copy(update={"note": response_of(row), "votes": [], "plan": plan})
+
+
 def _changes(row: Seen, before: Seen | None, after: Seen | None) -> list[dict[str, Any]]:
     """Return what an edit changed: the one that made this call, else the one that was made of it."""
     if before is not None:
@@ -277,5 +291,6 @@ def _shown(item: Part, report: dict[str, JSON]) -> ShownValue:
 
 
 __all__ = [
-    "Action", "Answer", "Card", "Decisions", "Line", "Listed", "Said", "ShownValue", "Told", "card", "line", "told",
+    "Action", "Answer", "Card", "Decisions", "Line", "Listed", "Said", "ShownValue", "Told", "card",
+    "for_program", "line", "told",
 ]  # fmt: skip

@@ -39,8 +39,8 @@ from checkvalve.approvals.snoozes import put_off_by
 from checkvalve.approvals.story import story_of
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.http_access import Server
-from checkvalve.gateway.http_approval_views import Answer, Card, Decisions, Line, Listed, Told, card, line
-from checkvalve.gateway.http_callers import Calling
+from checkvalve.gateway.http_approval_views import Answer, Card, Decisions, Line, Listed, Told, card, for_program, line
+from checkvalve.gateway.http_callers import Caller, Calling
 from checkvalve.gateway.http_cursor import cursor, place_of
 from checkvalve.gateway.http_deciding import (
     DECIDING,
@@ -141,7 +141,7 @@ async def show(name: Name, server: Server, caller: Calling, response: Response, 
     if caller.reviewer is not None and row.state is State.PENDING:
         now = server.gateway.queue.clock()
         attention.note_shown(server.gateway.store, row.id, caller.reviewer.name, at=now, now=now, whole=True)
-    return full_card(server, row)
+    return full_card(server, row, caller)
 
 
 @router.get("/approvals/{name}/result", responses={**LOOKING, 202: {"model": Told, "description": "not done yet"}})
@@ -197,7 +197,7 @@ def decide(  # each is a part of the request
     made = partial(_made, body.type, f"reviewer:{reviewer.name}")
     if was_done(server, reviewer.name, idempotency_key, request, name, made):
         response.headers["Idempotency-Replayed"] = "true"
-        return full_card(server, current(server.gateway.queue, name))
+        return full_card(server, current(server.gateway.queue, name), caller)
     try:
         row = _decided(server, reviewer, name, digest, body, foreign=foreign, seen=seen)
     except ApprovalError as error:
@@ -205,7 +205,7 @@ def decide(  # each is a part of the request
     response.headers["ETag"] = f'"{row.digest}"'
     if row.id != name:
         response.headers["Location"] = f"/approvals/{row.id}"
-    return full_card(server, row)
+    return full_card(server, row, caller)
 
 
 def _made(answer: str, by: str, kind: str, body: Mapping[str, Any]) -> bool:
@@ -221,8 +221,8 @@ def _made(answer: str, by: str, kind: str, body: Mapping[str, Any]) -> bool:
     return body.get("vote") == "no" and (body.get("code") == RESPONDED) == (answer == "respond")
 
 
-def full_card(server: RunServer, row: Proposal) -> Card:
-    """Return everything of a call, with what was said about it and what was edited."""
+def full_card(server: RunServer, row: Proposal, caller: Caller) -> Card:
+    """Return everything of a call that the caller may read, with what was said about it and what was edited."""
     queue = server.gateway.queue
     shown = row if isinstance(row, Seen) else queue.veiling.seen(row)  # else somebody reveals it now
     with queue.store.read() as connection:  # before what it counts: what comes in between is seen, and not yet counted
@@ -241,7 +241,8 @@ def full_card(server: RunServer, row: Proposal) -> Card:
         pinned=pinned,
         story=story_of(queue, shown),
     )
-    return found.model_copy(update={"revision": seen})
+    found = found.model_copy(update={"revision": seen})
+    return found if caller.reviewer is not None else for_program(found, shown)
 
 
 def _decided(  # each is a part of the request

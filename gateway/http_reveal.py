@@ -33,7 +33,7 @@ def look(name: Name, server: Server, caller: Calling, response: Response) -> Car
         raise refused(error) from error
     response.headers["ETag"] = f'"{found.digest}"'
     response.headers["Cache-Control"] = "no-store"
-    return full_card(server, found)
+    return full_card(server, found, caller)
 
 
 __all__ = ["router"]

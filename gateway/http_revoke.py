@@ -75,7 +75,7 @@ def revoke(  # each is a part of the request
             row = revoking.revoke(queue, name, caller.must_decide(), note, channel="rest")
     except ApprovalError as error:
         raise refused(error) from error
-    return full_card(server, row)
+    return full_card(server, row, caller)
 
 
 def _made(by: str, kind: str, body: Mapping[str, Any]) -> bool:

@@ -93,7 +93,7 @@ def question(  # each is a part of the request
         response.headers["Idempotency-Replayed"] = "true"
     else:
         _do(lambda: remarks.ask(server.gateway.queue, name, reviewer, body.note))
-    return full_card(server, row)
+    return full_card(server, row, caller)
 
 
 @router.post("/approvals/{name}/answer", responses=DECIDING)
@@ -115,7 +115,7 @@ def answer(  # each is a part of the request
         response.headers["Idempotency-Replayed"] = "true"
     else:
         _do(lambda: _answered(server, caller, name, body.note))
-    return full_card(server, row)
+    return full_card(server, row, caller)
 
 
 def _answered(server: RunServer, caller: Caller, name: str, text: str) -> object:
@@ -191,14 +191,14 @@ def cancel(name: Name, server: Server, caller: Calling, *, if_match: Match = "")
     queue = server.gateway.queue
     by = f"client:{caller.client.name}" if caller.client is not None else f"reviewer:{caller.must_decide().name}"
     if (row.code, row.decided_by) == (responding.CANCELLED, by):
-        return full_card(server, row)
+        return full_card(server, row, caller)
     require_run(caller)
     if caller.client is not None:
         client = caller.client.name
         found = _do(lambda: responding.cancel(queue, name, means="client", name=client))
     else:
         found = _do(lambda: responding.cancel_as(queue, name, caller.must_decide()))
-    return full_card(server, found)
+    return full_card(server, found, caller)
 
 
 def _do(act: Callable[[], T]) -> T:
