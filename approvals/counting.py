@@ -44,13 +44,21 @@ class Standing:
 
 
 def still_counting(
-    people: People, cast: Sequence[Vote], plan: Plan, proposal: Proposal, *, single_user: bool, at: int
+    people: People,
+    cast: Sequence[Vote],
+    plan: Plan,
+    proposal: Proposal,
+    *,
+    single_user: bool,
+    at: int,
+    earlier: frozenset[str] = frozenset(),
 ) -> list[Vote]:
     """Return the votes on a question with what counts of them at a moment: while it is open, and before its effect.
 
     A yes of an account that was disabled, or whose role was taken, since then is none; nor is one for somebody in whose
     place nobody stands any more, or who has spoken since. A no stays. Accounts that were found to be one person's have
-    one voice, and who turned out to have asked for the call has no yes, unless this is a single-user setting.
+    one voice, and who turned out to have asked for the call has no yes, unless this is a single-user setting; nor have
+    ``earlier``, the persons who asked under a name that they had once, as :mod:`askers` found them.
 
     Raises:
         StoreCorruptError: the roles of one of them, or a hand-over to them, were written by hand.
@@ -60,7 +68,7 @@ def still_counting(
     spoke = {account_of(roster, vote.reviewer).person for vote in cast if not vote.via}
     question, own = plan.question(proposal), frozenset[str]()
     if not single_user:
-        own = reach.requesters(proposal.asked_by, accounts(roster, everyone=True))
+        own = earlier | reach.requesters(proposal.asked_by, accounts(roster, everyone=True))
     for vote in cast:
         account = account_of(roster, vote.reviewer)
         if vote.yes and not own.isdisjoint({account.person, vote.via}):
@@ -105,12 +113,21 @@ def votes_behind(roster: Roster, proposal: Proposal, plan: Plan, held: Held, iss
     return [only]
 
 
-def counting_for_permit(roster: Roster, cast: Sequence[Vote], plan: Plan, proposal: Proposal, *, at: int) -> list[Vote]:
+def counting_for_permit(
+    roster: Roster,
+    cast: Sequence[Vote],
+    plan: Plan,
+    proposal: Proposal,
+    *,
+    at: int,
+    earlier: frozenset[str] = frozenset(),
+) -> list[Vote]:
     """Return what still counts of the votes behind a permit.
 
     What one says to one's own call counts only where the record says that it did.
     """
-    return still_counting(roster, cast, plan, proposal, single_user=proposal.self_approved, at=at)
+    alone = proposal.self_approved
+    return still_counting(roster, cast, plan, proposal, single_user=alone, at=at, earlier=earlier)
 
 
 def used_voices(roster: Roster, cast: Sequence[Vote], voter: Voter, at: int) -> list[Vote]:

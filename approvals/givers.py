@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import plans, votes
+from checkvalve.approvals import askers, plans, votes
 from checkvalve.approvals.counting import REVIEWER, counting_for_permit, votes_behind
 from checkvalve.approvals.errors import CredentialError
 from checkvalve.approvals.mandate_entry import MandateEntry
@@ -44,7 +44,8 @@ def still_accept(people: Roster, proposal_id: str, *, at: int) -> bool:
     """Do step 1 for the data that was accepted with a call, after comparing that call with its events.
 
     Raises:
-        StoreCorruptError: the call, or an account that its permit rests on, is not what the log says.
+        StoreCorruptError: the call, an account of who asked for it, or one that its permit rests on, is not what the
+            log says.
     """
     connection = people.connection
     held = read(connection, proposal_id).keeping(connection, vote_rows.c.proposal_id)
@@ -56,7 +57,11 @@ def still_accept(people: Roster, proposal_id: str, *, at: int) -> bool:
     plan = plans.read(connection, proposal_id) if row is None else plans.of_row(row)
     try:
         cast = votes_behind(people, proposal, plan, held, str(permit["issued_by"]))
-        return votes.tally(plan, counting_for_permit(people, cast, plan, proposal, at=at)).decided == "yes"
+        earlier = frozenset[str]()
+        if not isinstance(people, Rows):
+            earlier = askers.require_as_told(people, proposal.asked_by, askers.voices(cast))
+        counting = counting_for_permit(people, cast, plan, proposal, at=at, earlier=earlier)
+        return votes.tally(plan, counting).decided == "yes"
     except CredentialError:  # an account that was removed by hand
         return False
 

@@ -80,13 +80,14 @@ def lost(connection: sa.Connection, proposal: Proposal, held: Held, *, at: int) 
 
 
 def _votes_lost(roster: Roster, proposal: Proposal, plan: Plan, cast: Sequence[Vote], at: int) -> list[Gone]:
-    askers.require_as_told(roster, proposal.asked_by, askers.voices(cast))
-    counting = counting_for_permit(roster, cast, plan, proposal, at=at)
+    earlier = askers.require_as_told(roster, proposal.asked_by, askers.voices(cast))
+    counting = counting_for_permit(roster, cast, plan, proposal, at=at, earlier=earlier)
     if votes.tally(plan, counting).decided == "yes":
         return []
     roles = {vote.reviewer: vote.roles for vote in counting if vote.yes}
     gone = [vote for vote in cast if vote.yes and roles.get(vote.reviewer) != vote.roles]
-    return [Gone(vote.reviewer, _why(roster, plan, proposal, vote)) for vote in gone]
+    asked = earlier | reach.requesters(proposal.asked_by, accounts(roster, everyone=True))
+    return [Gone(vote.reviewer, _why(roster, plan, proposal, vote, asked)) for vote in gone]
 
 
 def _breaker_lost(roster: Roster, proposal: Proposal, plan: Plan, name: str) -> list[Gone]:
@@ -100,12 +101,12 @@ def _breaker_lost(roster: Roster, proposal: Proposal, plan: Plan, name: str) -> 
     return []
 
 
-def _why(roster: Roster, plan: Plan, proposal: Proposal, vote: Vote) -> str:
+def _why(roster: Roster, plan: Plan, proposal: Proposal, vote: Vote, asked: frozenset[str]) -> str:
     """Return a word for why a yes does not count any more; that it does not was decided before."""
     account = account_of(roster, vote.reviewer)
     if account.disabled or account.program:
         return "disabled" if account.disabled else "program"
-    if {account.person, vote.via} & reach.requesters(proposal.asked_by, accounts(roster, everyone=True)):
+    if {account.person, vote.via} & asked:
         return "asked"
     if vote.via:
         return "delegation"

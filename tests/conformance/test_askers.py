@@ -213,6 +213,17 @@ def test_a_yes_costs_no_statement_more_for_a_further_account(at: People) -> None
     assert counts[0] <= counts[1] + 1
 
 
+def test_what_was_found_out_after_the_yes_holds_also_where_another_address_took_its_place(at: People) -> None:
+    row = at.panel.yes(at.propose("zoe@corp.example"), at.ben)
+    linked, proof = Identities(at.queue.reviewers), Proof(at.ben, "token", at.clock())
+    linked.link(at.ben, Identity(ISSUER, "u-18", "zoe@corp.example"), proof)
+    linked.remove(at.ben, ISSUER, "u-18", proof)
+    linked.link(at.ben, Identity(ISSUER, "u-18", "ben@corp.example"), proof)
+    assert ran(at, row) == 0
+    assert at.queue.get(row.id).code == "rights_gone"
+    assert at.panel.events(row, "proposal.invalidated")[0]["gone"] == [{"reviewer": "ben", "why": "asked"}]
+
+
 def test_what_was_found_out_after_the_yes_is_not_taken_out_before_the_effect(at: People) -> None:
     row = at.panel.yes(at.propose("zoe@corp.example"), at.ben)
     linked = Identities(at.queue.reviewers)

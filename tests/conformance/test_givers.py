@@ -9,13 +9,16 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
+from checkvalve.approvals.account_tables import identities
 from checkvalve.approvals.content import SqlContentStore
 from checkvalve.approvals.endorsements import Use
 from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.identities import Identities, Identity
 from checkvalve.approvals.kinds import join, make_program
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.pin_record import note
+from checkvalve.approvals.proofs import Proof
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.revoking import revoke
 from checkvalve.approvals.roles import Role, Scope
@@ -26,6 +29,7 @@ from checkvalve.approvals.verify import verify
 from checkvalve.filters.labels import user_label
 from checkvalve.filters.strictjson import JSON
 from tests.approvals.made import ALLOW, MAIL, REVIEW, HandClock, decided
+from tests.conformance.test_asked_by import ISSUER
 from tests.conformance.test_pins_store import FIRST, OTHER
 from tests.conformance.test_statement_counts import sent
 from tests.conformance.test_votes import TWO, Panel
@@ -141,6 +145,37 @@ def test_an_account_that_was_enabled_by_hand_stops_the_call(at: Panel) -> None:
     with pytest.raises(StoreCorruptError, match="not what the events say"):
         run(at, waiting)
     assert at.queue.get(waiting.id).state is State.APPROVED
+
+
+def accepted_by_who_asked(at: Panel) -> tuple[Use, Identities, Proof]:
+    """Let ann accept data with a call of zoe@corp.example, and then turn out to be called so elsewhere."""
+    ann, row = at.add("ann"), at.desk.propose(request=at.desk.request(requester="zoe@corp.example"))
+    at.yes(row, ann)
+    (given,) = at.queue.endorsed.list(thread="t")
+    linked, proof = Identities(at.queue.reviewers), Proof(ann, "token", at.clock())
+    linked.link(ann, Identity(ISSUER, "u-18", "zoe@corp.example"), proof)
+    assert at.queue.endorsements("t") == []
+    return Use("endorsement", given.id), linked, proof
+
+
+def test_a_name_of_who_accepted_that_was_taken_out_by_hand_stops_the_call(at: Panel) -> None:
+    """Without her name of the provider ann would not have asked for the call that she accepted the data with."""
+    use, _, _ = accepted_by_who_asked(at)
+    with at.store.write() as connection:
+        connection.execute(sa.delete(identities))
+    assert at.queue.endorsements("t") == [MAIL], "deciding looks at rows alone"
+    waiting = at.desk.use(use)
+    with pytest.raises(StoreCorruptError, match="not what"):
+        run(at, waiting)
+    assert at.queue.get(waiting.id).state is State.APPROVED
+
+
+def test_a_name_of_who_accepted_stays_theirs_where_another_took_its_place(at: Panel) -> None:
+    use, linked, proof = accepted_by_who_asked(at)
+    linked.remove(proof.reviewer, ISSUER, "u-18", proof)
+    linked.link(proof.reviewer, Identity(ISSUER, "u-18", "ann@corp.example"), proof)
+    assert run(at, at.desk.use(use)) == GONE
+    assert verify(at.store).ok
 
 
 def test_what_it_costs(at: Panel) -> None:
