@@ -25,7 +25,7 @@ from checkvalve.approvals.audit import ERASED, Event
 from checkvalve.approvals.closedlogs import base_query
 from checkvalve.approvals.errors import LogTamperedError
 from checkvalve.approvals.gaps import count_between, untold_gap
-from checkvalve.approvals.judge import body_of
+from checkvalve.approvals.judge import Gone
 from checkvalve.approvals.lastsigned import whole
 from checkvalve.approvals.merkle import fold, leaf_hash
 from checkvalve.approvals.store import Store
@@ -105,7 +105,7 @@ def _compare(connection: sa.Connection, leaves: Sequence[bytes], first: int) -> 
     if len(found) != len(leaves):
         _require_told(connection, first, last)
     for event in found:
-        if event.is_erased and event.seq not in _erased(connection, event.subject):
+        if event.is_erased and not _told_of(connection, event.subject).is_erased(event.seq):
             raise _changed(event.seq)
 
 
@@ -115,12 +115,10 @@ def _require_told(connection: sa.Connection, first: int, last: int) -> None:
         raise LogTamperedError(f"the events {gap[0]} to {gap[1]} were removed from the log", remedy=_REMEDY)
 
 
-def _erased(connection: sa.Connection, subject: str) -> set[int]:
-    """Return the numbers of the events of which a whole event of the same subject says that they were erased."""
+def _told_of(connection: sa.Connection, subject: str) -> Gone:
+    """Return what the events of a subject say of those among them that were erased."""
     query = sa.select(events).where(events.c.subject == subject, events.c.kind == ERASED)
-    told = [Event(**row) for row in connection.execute(query).mappings()]
-    said = [body_of(event.body).get("events") for event in told if event.is_whole]
-    return {number for numbers in said if isinstance(numbers, list) for number in numbers if isinstance(number, int)}
+    return Gone(Event(**row) for row in connection.execute(query).mappings())
 
 
 def _changed(seq: int) -> LogTamperedError:

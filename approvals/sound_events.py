@@ -31,7 +31,7 @@ from checkvalve.approvals.chainend import HEAD_ROW
 from checkvalve.approvals.closedlogs import Closed, base_query, closed_logs
 from checkvalve.approvals.errors import LogTamperedError, StoreCorruptError
 from checkvalve.approvals.gaps import untold_gap
-from checkvalve.approvals.judge import body_of
+from checkvalve.approvals.judge import Gone
 from checkvalve.approvals.merkle import SIZE, leaf_hash
 from checkvalve.approvals.tables import audit_head, checkpoints, events, tiles
 from checkvalve.approvals.tiles import WIDTH, Tiles
@@ -144,10 +144,9 @@ def _require_said(found: Iterable[Event]) -> None:
     emptied = [event for event in found if event.is_erased]
     if not emptied:
         return
-    told = [(event.seq, body_of(event.body).get("events")) for event in found if event.kind == ERASED]
-    said = {n for seq, numbers in told if isinstance(numbers, list) for n in numbers if isinstance(n, int) and n < seq}
+    said = Gone(event for event in found if event.kind == ERASED)
     for event in emptied:
-        if event.seq not in said:
+        if not said.is_erased(event.seq):
             raise _changed(event)
 
 

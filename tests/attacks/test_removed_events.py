@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit, sound_events, tablecheck
-from checkvalve.approvals.audit import Event
+from checkvalve.approvals.audit import ERASED, Event
 from checkvalve.approvals.errors import LogTamperedError, StoreCorruptError
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.gaps import untold_gap
@@ -145,17 +145,27 @@ def emptied(connection: sa.Connection, seq: int) -> None:
     connection.execute(sa.update(events).where(events.c.seq == seq).values(body="", salt=None))
 
 
-def leaf_too(connection: sa.Connection, seq: int) -> None:
-    """Write another event, and its leaf into the tile: the hash above stays."""
+def leaves_too(connection: sa.Connection, seq: int) -> None:
+    """Write another event, and every leaf from there on into the tiles: the hash above them stays."""
     query = sa.select(events).where(events.c.seq == seq)
     made_anew(connection, Event(**connection.execute(query).mappings().one()), '{"n":0,"text":"forged"}')
-    hashes = b"".join(leaf_hash(event.form) for event in audit.read_events(connection, upto=WIDTH))
-    connection.execute(sa.update(tiles).where(tiles.c.level == 0, tiles.c.position == 0).values(hashes=hashes))
+    leaves = [leaf_hash(event.form) for event in audit.read_events(connection)]
+    for tile, first in enumerate(range(0, len(leaves), WIDTH)):
+        mine = (tiles.c.level == 0, tiles.c.position == tile)
+        changed = sa.update(tiles).where(*mine).values(hashes=b"".join(leaves[first : first + WIDTH]))
+        assert connection.execute(changed).rowcount == 1
 
 
-@pytest.mark.parametrize("change", [moved, emptied, leaf_too])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (moved, "event 17 is not what was written"),
+        (emptied, "event 17 is not what was written"),
+        (leaves_too, "the tree in the database is not the one that was signed"),
+    ],
+)
 def test_the_watch_reads_every_signed_event_again(
-    desk: Desk, tmp_path: Path, change: Callable[[sa.Connection, int], None]
+    desk: Desk, tmp_path: Path, change: Callable[[sa.Connection, int], None], said: str
 ) -> None:
     store = desk.queue.store
     write(store, 2 * WIDTH + 40)
@@ -164,8 +174,25 @@ def test_the_watch_reads_every_signed_event_again(
     steps(watch, 7)
     with store.write() as connection:
         change(connection, 17)
-    with pytest.raises(LogTamperedError, match=r"is not what was written|is not the one that was signed"):
+    with pytest.raises(LogTamperedError, match=said):
         steps(watch, 3)  # the log has three tiles
+
+
+def test_nobody_says_beforehand_that_an_event_will_be_erased(desk: Desk, tmp_path: Path) -> None:
+    store = desk.queue.store
+    number = audit.head(store).seq + 2
+    with store.write() as connection:
+        told = audit.append(connection, at=1, kind=ERASED, subject="x", body={"events": [number]})
+        later = audit.append(connection, at=2, kind="test", subject="x", body={"n": 1})
+    assert (told.seq, later.seq) == (number - 1, number)
+    seal(desk, tmp_path)
+    LogWatch(store).step()
+    with store.write() as connection:
+        emptied(connection, later.seq)
+        with pytest.raises(StoreCorruptError, match=f"event {later.seq} is not what was written"):
+            sound_events.sound_events(connection, "x")
+    with pytest.raises(LogTamperedError, match=f"event {later.seq} is not what was written"):
+        LogWatch(store).step()
 
 
 def test_the_watch_goes_round_and_an_empty_log_is_nothing_to_it(desk: Desk, tmp_path: Path) -> None:
