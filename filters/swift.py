@@ -11,6 +11,7 @@ may differ; where Hyperscan is not there or fails, RE2 goes on.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -29,8 +30,6 @@ RIPE: Final = 1 << 19
 """Bytes that a set reads with RE2 before a machine of its own is worth building."""
 _NO_CASE: Final = (b"\xc5\xbf", b"\xe2\x84\xaa")
 """The long s and the Kelvin sign, which RE2 takes for s and k where case does not count, and bytes do not show."""
-
-
 _due: deque[Callable[[], None]] = deque()
 _armed = threading.Event()
 
@@ -52,9 +51,11 @@ class Counter:
 
     def ripen(self) -> None:
         """Let the machine be built at the next chance."""
-        if self in _ALL:
-            _ALL.remove(self)
-            _due.append(self._build)
+        try:
+            _ALL.remove(self)  # in one step, since several threads may read with this set
+        except ValueError:
+            return  # it was ripe before, or there is no Hyperscan
+        _due.append(self._build)
 
 
 _ALL: Final[list[Counter]] = []
@@ -145,7 +146,7 @@ def bytewise(pattern: str) -> tuple[str, bool]:
         if text == r"\s":
             return forms.Atom(f"[{_BLANK}]", atom.repeat)
         if text in {r"\S", "."}:
-            exact = exact and (forms.least(atom.repeat) < 2 and forms.most(atom.repeat) > 1e9)  # noqa: PLR2004
+            exact = exact and _is_uncounted(atom.repeat)
             return forms.Atom(f"[^{_BLANK}]" if text == r"\S" else r"[^\n]", _uncounted(atom.repeat))
         if text in {r"\W", r"\D", r"\B"}:
             raise ValueError(f"{text} is not known in bytes")
@@ -156,6 +157,11 @@ def bytewise(pattern: str) -> tuple[str, bool]:
         return forms.Group(((forms.Atom(literal),),), repeat=atom.repeat) if atom.repeat else forms.Atom(literal)
 
     return forms.written(forms.changed(forms.read(pattern), change)), exact
+
+
+def _is_uncounted(repeat: str) -> bool:
+    """Say whether it counts neither in characters nor in bytes: ``*`` or ``+``."""
+    return forms.least(repeat) <= 1 and math.isinf(forms.most(repeat))
 
 
 def _uncounted(repeat: str) -> str:
@@ -175,8 +181,8 @@ def _set(atom: forms.Atom) -> tuple[forms.Node, bool]:
     if any(item in {r"\S", r"\W", r"\D"} for item in items):
         raise ValueError(f"{atom.text} is not known in bytes")
     if negated:
-        unbounded = forms.least(atom.repeat) < 2 and forms.most(atom.repeat) > 1e9  # noqa: PLR2004  # * or +
-        return forms.Atom(f"[^{''.join(plain)}]", _uncounted(atom.repeat)), unbounded and not foreign
+        uncounted = _is_uncounted(atom.repeat)
+        return forms.Atom(f"[^{''.join(plain)}]", _uncounted(atom.repeat)), uncounted and not foreign
     if not foreign:
         return forms.Atom(f"[{''.join(plain)}]", atom.repeat), True
     if any(len(item) > 1 and not item.startswith(r"\x") for item in foreign):  # a range: any letter that is not ASCII

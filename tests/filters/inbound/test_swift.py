@@ -170,6 +170,23 @@ def test_a_set_goes_on_with_re2_until_it_is_due_and_where_building_fails(monkeyp
         assert made.matching(b"-ab") == []
 
 
+def test_a_set_that_several_threads_read_with_is_due_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of them find at the same moment that it has read enough."""
+    built_by = list[str]()
+
+    class Both(list[swift.Counter]):
+        def __contains__(self, one: object) -> bool:
+            return True
+
+    monkeypatch.setattr(swift, "_ALL", Both())
+    monkeypatch.setattr(swift, "_due", type(swift._due)())
+    counter = swift.Counter(lambda: built_by.append("once"))
+    counter.ripen()
+    counter.ripen()
+    swift.settle_all()
+    assert built_by == ["once"]
+
+
 @given(st.lists(st.sampled_from([*SIGNS, *FORMS.values(), ATTACK]).map(str), max_size=12).map(" ".join))
 def test_a_scan_says_the_same_by_either_machine(text: str) -> None:
     plainly = scan_inbound(text)
