@@ -15,7 +15,7 @@ from typing import Final
 from checkvalve.filters.inbound import documents, pictures
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.office_text import FIELD
-from checkvalve.filters.inbound.tables import is_formula
+from checkvalve.filters.inbound.tables import reaches_out
 from checkvalve.filters.inbound.views import View
 from checkvalve.filters.outcomes import Channel, Severity
 
@@ -53,7 +53,7 @@ def look_into(data: bytes, view: View, notes: Notes, media: str = "") -> Iterato
         for said, channel, where in documents.texts(data, notes):
             if channel is Channel.HIDDEN and where != FIELD and _PROSE.search(said):
                 notes.find("hidden-text", view, 0, len(view.text), Severity.LOW, detail="document", channel=channel)
-            if said.startswith("=") and is_formula(said):
+            if said.startswith("=") and reaches_out(said):
                 notes.find("formula", view, 0, len(view.text), Severity.MEDIUM)
             yield _within(view, said, channel, where)
     elif (text := _as_text(data)) is not None:

@@ -21,6 +21,11 @@ _FORMULA: Final = Pattern(
     ignore_case=True,
 )
 """A cell that a spreadsheet would compute: after ``=``, ``@``, ``+`` or ``-`` a function that reaches out, or a program."""
+_REACHING: Final = Pattern(
+    r"(?:^|[^A-Z0-9_])(?:HYPERLINK|WEBSERVICE|IMPORT(?:XML|DATA|HTML|RANGE|FEED)|IMAGE|DDE|FILTERXML|RTD|CALL)[ ]?\(",
+    ignore_case=True,
+)
+"""The same functions inside of what is known to be a formula, whatever stands around them."""
 _FORMULAS: Final = PatternSet((_FORMULA.pattern,), ignore_case=True, swift=True)
 _MARKS: Final = ("#", "//", "--", ";;", "%%")
 """What a comment begins with that goes on to the end of its line."""
@@ -40,9 +45,11 @@ def asides(view: View, notes: Notes) -> Iterator[View]:
         yield _running_on(view, comments)
 
 
-def is_formula(cell: str) -> bool:
-    """Say whether a cell begins with a formula that reaches out, or starts a program."""
-    return any(found.start() == 0 for found in _FORMULA.finditer(cell))
+def reaches_out(formula: str) -> bool:
+    """Say whether a formula, as a sheet keeps it, has a function that reaches out anywhere, or starts a program."""
+    return any(True for _ in _REACHING.finditer(formula)) or any(
+        found.start() == 0 for found in _FORMULA.finditer(formula)
+    )
 
 
 def _comments(text: str) -> Iterator[tuple[int, int]]:

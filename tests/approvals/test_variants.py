@@ -119,6 +119,26 @@ def test_a_form_may_be_a_stronger_kind_of_what_is_declared_and_keeps_the_rest() 
     assert spec.args["method"].safe_values == ("DELETE",)
 
 
+def test_folders_that_are_open_to_the_declared_write_are_open_to_no_other_form() -> None:
+    text = """
+name: files
+tools:
+  edit:
+    effect: write
+    reversible: true
+    undo: the folder is under version control
+    open_folders: [notes]
+    args: {mode: {role: control}, path: {role: target, kind: path}}
+    variants:
+      - {when: {mode: [look]}, effect: read, evidence: it opens the file for reading}
+      - {when: {mode: [force]}, effect: write, evidence: it keeps no former version}
+"""
+    spec = parse_manifest(text, "files.yaml").tools["edit"]
+    assert spec.open_folders == ("notes",)
+    for mode in ("look", "force"):
+        assert spec.called_with({"mode": mode, "path": "notes/a.md"}).open_folders == ()
+
+
 def test_what_was_asked_about_is_bound_to_the_declaration_with_all_its_forms() -> None:
     spec = SEND.find("http_request")
     assert spec is not None

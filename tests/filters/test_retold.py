@@ -95,3 +95,5 @@ def test_only_a_few_words_may_be_left_out_at_all() -> None:
     said = "is it a my the an hour"
     assert is_shortened("it my an hour", "it is my an hour")
     assert not is_shortened("it hour", said)
+    assert is_shortened("it dog the cat", "it is a my dog the cat")
+    assert not is_shortened("it dog cat", "it is a my dog the cat")  # few between any two, and too many in all

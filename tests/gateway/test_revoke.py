@@ -115,6 +115,7 @@ def test_what_has_begun_waits_or_ran_is_said_to_be_so(desk: Table) -> None:
     assert "this call has begun" in told[0].json()["detail"]
     ran = desk.revoke(row)
     assert (ran.status_code, ran.json()["cause"]) == (410, "already_succeeded")
+    assert ran.json()["decided_by"] == "gateway"  # which process ran it is nobody's business
     assert queue.get(row.id).state is State.SUCCEEDED
 
 

