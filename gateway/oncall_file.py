@@ -19,7 +19,7 @@ from checkvalve.approvals.oncall import MAX_PEOPLE, YEARS
 from checkvalve.approvals.people import RULE, is_usable
 from checkvalve.gateway.channel_secrets import check_url, secret_text, signing_secrets
 from checkvalve.gateway.errors import ChannelError, OnCallError
-from checkvalve.gateway.oncall_schedule import Entry, Rotation, Schedule, Span
+from checkvalve.gateway.oncall_schedule import Entry, Problem, Rotation, Schedule, Span
 from checkvalve.gateway.placed_file import PlacedFile
 
 _FILE: Final = PlacedFile(
@@ -229,16 +229,11 @@ def load_oncall(file: Path, now: int) -> OnCallFile:
         raise OnCallError(str(error), error.remedy) from error
     for entry in found.schedule:
         if problem := _problem(entry, file, now):
-            remedy = (
-                'mend the times, or say gaps = "allowed"'
-                if "nobody" in problem
-                else ("shorten one of them, or make it an [[schedule.override]]")
-            )
-            raise OnCallError(f"{file}: {problem}", remedy)
+            raise OnCallError(f"{file}: {problem.said}", problem.remedy)
     return found
 
 
-def _problem(entry: ScheduleEntry, file: Path, now: int) -> str:
+def _problem(entry: ScheduleEntry, file: Path, now: int) -> Problem | None:
     try:
         return entry.made().problem(moment(now))
     except (ValueError, OverflowError) as error:

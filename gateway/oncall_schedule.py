@@ -13,23 +13,32 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
 LOOKED: Final = timedelta(days=400)
 """How far ahead gaps and overlaps are looked for: every day of a year, and both changes of the clock."""
 _DAY: Final = timedelta(days=1)
+_INSTANT: Final = timedelta(microseconds=1)
 _FORM: Final = "%Y-%m-%d %H:%M"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, order=True, slots=True)
 class Cover:
-    """Who is on call from ``start`` to before ``end``, both in UTC."""
+    """Who is on call from ``start`` to before ``end``, both in UTC. In order, the one that begins first is first."""
 
     start: datetime
     end: datetime
     people: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a schedule, when and who; and what to do."""
+
+    said: str
+    remedy: str
 
 
 class Entry(Protocol):
@@ -111,7 +120,7 @@ class Rotation:
             start = datetime.combine(day, opens)
             if start >= self.start and (not self.days or day.weekday() in self.days):
                 yield start, start + length, (start - self.start) // self.every
-            day = _next(day)
+            day += _DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,57 +141,46 @@ class Schedule:
                 return found
         return None
 
-    def problem(self, now: datetime) -> str:
-        """Return what is wrong with the schedule from ``now`` on; empty where nothing is."""
+    def problem(self, now: datetime) -> Problem | None:
+        """Return what is wrong with the schedule from ``now`` on; None where nothing is."""
         until = now + LOOKED
         for what, listed in (("overrides", self.overrides), ("entries", self.entries)):
-            covers = sorted(cover for entry in listed for cover in _keys(entry.covers(now, until)))
-            if (found := _overlap(covers)) is not None:
-                return self._said_overlap(what, *found)
+            covers = sorted(cover for entry in listed for cover in entry.covers(now, until))
+            for one, other in itertools.pairwise(covers):
+                if other.start < one.end:
+                    return self._overlap(what, one, other)
         if self.gaps or not self.entries:
-            return ""
+            return None
         return self._gap(now, until)
 
-    def _gap(self, now: datetime, until: datetime) -> str:
+    def _gap(self, now: datetime, until: datetime) -> Problem | None:
         start = max(now, min(entry.bounds[0] for entry in self.entries))
         ends = [entry.bounds[1] for entry in self.entries]
         known = [end for end in ends if end is not None]
         end = until if len(known) < len(ends) else min(until, max(known))
         every: Sequence[Entry] = (*self.entries, *self.overrides)
         at, gaps = start, list[tuple[datetime, datetime]]()
-        for low, high, _ in sorted(cover for entry in every for cover in _keys(entry.covers(start, end))):
-            if low > at:
-                gaps.append((at, low))
-            at = max(at, high)
+        for cover in sorted(cover for entry in every for cover in entry.covers(start, end)):
+            if cover.start > at:
+                gaps.append((at, cover.start))
+            at = max(at, cover.end)
         if at < end:
             gaps.append((at, end))
         if not gaps:
-            return ""
+            return None
         more = f", and {len(gaps) - 1} times more within {LOOKED.days} days" if len(gaps) > 1 else ""
-        return f"{self.name}: nobody is on call from {self._in_words(*gaps[0])}{more}"
+        said = f"{self.name}: nobody is on call from {self._in_words(*gaps[0])}{more}"
+        return Problem(said, 'mend the times, or say gaps = "allowed"')
 
-    def _said_overlap(self, what: str, one: tuple[str, ...], other: tuple[str, ...], *span: datetime) -> str:
-        both = f"{' and '.join(one)}, and {' and '.join(other)}"
-        return f"{self.name}: two {what} cover the time from {self._in_words(*span)}: {both}"
+    def _overlap(self, what: str, one: Cover, other: Cover) -> Problem:
+        span = self._in_words(other.start, min(one.end, other.end))
+        both = f"{' and '.join(one.people)}, and {' and '.join(other.people)}"
+        said = f"{self.name}: two {what} cover the time from {span}: {both}"
+        return Problem(said, "shorten one of them, or make it an [[schedule.override]]")
 
     def _in_words(self, start: datetime, end: datetime) -> str:
         low, high = (moment.astimezone(self.zone).strftime(_FORM) for moment in (start, end))
         return f"{low} to {high} ({self.zone.key})"
-
-
-_Key = tuple[datetime, datetime, tuple[str, ...]]
-_INSTANT: Final = timedelta(microseconds=1)
-
-
-def _keys(covers: Iterator[Cover]) -> Iterator[_Key]:
-    return ((cover.start, cover.end, cover.people) for cover in covers)
-
-
-def _overlap(covers: Sequence[_Key]) -> tuple[tuple[str, ...], tuple[str, ...], datetime, datetime] | None:
-    for one, other in itertools.pairwise(covers):
-        if other[0] < one[1]:
-            return one[2], other[2], other[0], min(one[1], other[1])
-    return None
 
 
 def _utc(local: datetime, zone: ZoneInfo) -> datetime:
@@ -193,8 +191,4 @@ def _local(moment: datetime, zone: ZoneInfo) -> datetime:
     return moment.astimezone(zone).replace(tzinfo=None)
 
 
-def _next(day: date) -> date:
-    return day + _DAY
-
-
-__all__ = ["LOOKED", "Cover", "Entry", "Rotation", "Schedule", "Span"]
+__all__ = ["LOOKED", "Cover", "Entry", "Problem", "Rotation", "Schedule", "Span"]

@@ -27,23 +27,31 @@ people = ["ann", ["ben", "cem"]]
 start = 2026-11-30T09:00:00
 every = "1w"
 """
+SERVICE = '[[service]]\nname = "x"\nurl = "https://a.example"\n'
 
 
-def micros(when: datetime) -> int:
-    return micros_of(when)
+def unread(tmp_path: Path, text: str) -> FileOnCall:
+    """Return the hooks of a file that nobody has looked at yet."""
+    (tmp_path / "oncall.toml").write_text(text)
+    return FileOnCall(tmp_path / "oncall.toml", lambda: micros_of(NOW))
 
 
-def hooks(tmp_path: Path, text: str, now: datetime = NOW) -> FileOnCall:
-    file = tmp_path / "oncall.toml"
-    file.write_text(text)
-    found = FileOnCall(file, lambda: micros(now))
+def hooks(tmp_path: Path, text: str) -> FileOnCall:
+    found = unread(tmp_path, text)
     found.load()
     return found
 
 
 def who(found: FileOnCall, when: datetime, name: str = "payments") -> tuple[str, ...]:
-    duty = found.who(name, micros(when))
+    duty = found.who(name, micros_of(when))
     return duty.people or (duty.failed,)
+
+
+def says_it_is_broken(found: FileOnCall, said: str) -> None:
+    """Check that it says so however often it is asked, and at the start."""
+    assert [who(found, NOW) for _ in range(2)] == [("bad_file",)] * 2
+    with pytest.raises(OnCallError, match=said):
+        found.load()
 
 
 def test_turns_go_round_and_change_at_the_same_local_time_all_year(tmp_path: Path) -> None:
@@ -53,8 +61,8 @@ def test_turns_go_round_and_change_at_the_same_local_time_all_year(tmp_path: Pat
     summer = datetime(2027, 6, 28, 7, 0, tzinfo=UTC)  # 09:00 in Berlin, 30 weeks later
     assert who(found, summer) == ("ann",)
     assert who(found, summer - timedelta(seconds=1)) == ("ben", "cem")
-    duty = found.who("payments", micros(summer))
-    assert duty.until == micros(datetime(2027, 7, 5, 7, 0, tzinfo=UTC))
+    duty = found.who("payments", micros_of(summer))
+    assert duty.until == micros_of(datetime(2027, 7, 5, 7, 0, tzinfo=UTC))
 
 
 def test_an_override_goes_before_the_turns_and_ends(tmp_path: Path) -> None:
@@ -125,12 +133,12 @@ def test_where_gaps_are_allowed_nobody_is_on_call_in_one(tmp_path: Path) -> None
         (WEEKS + WEEKS, "two entries are called 'payments'"),
         (WEEKS + 'hours = "9-17"\n', "hours are two times"),
         ('[[schedule]]\nname = "x"\nzone = "UTC"\n', "a schedule needs"),
-        ('[[service]]\nname = "x"\nurl = "http://a.example"\ntoken_file = "t"\n', "begins with https"),
-        ('[[service]]\nname = "x"\nurl = "https://a.example"\n', "one of them"),
-        ('[[service]]\nname = "x"\nurl = "https://a.example"\ntoken_file = "none"\n', "cannot be read"),
-        ('[[service]]\nname = "x"\nurl = "https://a.example"\ntoken_file = "/dev/zero"\n', "no regular file"),
-        ('[[service]]\nname = "x"\nurl = "https://a.example"\ntoken_file = "a\\u0000b"\n', "no path of a file"),
-        ('[[service]]\nname = "x"\nurl = "https://a.example"\nsecret_file = "~no-such-user/x"\n', "no path of a file"),
+        (SERVICE.replace("https", "http"), "begins with https"),
+        (SERVICE, "one of them"),
+        (SERVICE + 'token_file = "none"\n', "cannot be read"),
+        (SERVICE + 'token_file = "/dev/zero"\n', "no regular file"),
+        (SERVICE + 'token_file = "a\\u0000b"\n', "no path of a file"),
+        (SERVICE + 'secret_file = "~no-such-user/x"\n', "no path of a file"),
         ('[[program]]\nname = "x"\nentry = "nobody-has-installed-this"\n', "there is no entry point"),
         ("[[schedule]", "not valid TOML"),
     ],
@@ -147,8 +155,12 @@ def test_a_span_that_ends_before_it_begins_and_two_at_once_are_refused(tmp_path:
         hooks(tmp_path, head + span.format("ann", 5, 5))
     with pytest.raises(OnCallError, match=r"2026-12-02 00:00 to 2026-12-03 00:00 .UTC.: ann, and ben"):
         hooks(tmp_path, head + span.format("ann", 1, 3) + span.format("ben", 2, 9))
-    with pytest.raises(OnCallError, match="nobody is on call from 2026-12-03 00:00 to 2026-12-04 00:00"):
+    with pytest.raises(OnCallError, match="nobody is on call from 2026-12-03 00:00 to 2026-12-04 00:00") as gap:
         hooks(tmp_path, head + span.format("ann", 1, 3) + span.format("ben", 4, 9))
+    assert 'gaps = "allowed"' in gap.value.remedy
+    with pytest.raises(OnCallError, match=r"two entries cover the time .* ann, and nobody") as overlap:
+        hooks(tmp_path, head + span.format("ann", 1, 3) + span.format("nobody", 2, 9))
+    assert "[[schedule.override]]" in overlap.value.remedy  # whatever people are called
     found = hooks(tmp_path, head + span.format("ann", 1, 3) + span.format("ben", 3, 9))
     assert who(found, datetime(2026, 12, 9, tzinfo=UTC)) == ("nobody",)  # it is over, and that is said when it is asked
 
@@ -174,7 +186,7 @@ def test_the_file_and_its_secrets_are_refused_where_the_agent_can_write(tmp_path
     work, safe = tmp_path / "agent", tmp_path / "safe"
     work.mkdir()
     safe.mkdir()
-    service = '[[service]]\nname = "x"\nurl = "https://a.example"\ntoken_file = "{}"\n'
+    service = SERVICE + 'token_file = "{}"\n'
     (safe / "oncall.toml").write_text(service.format("../agent/token"))
     (work / "oncall.toml").write_text(service.format("token"))
     database = f"sqlite:///{tmp_path}/gate.db"
@@ -196,7 +208,7 @@ def test_a_rotation_without_hours_covers_every_moment_once(
     text = WEEKS.replace("Europe/Berlin", zone).replace("1w", f"{days}d").replace("2026-11-30T09", "2026-11-29T00")
     file = tmp_path_factory.mktemp("oncall") / "oncall.toml"
     file.write_text(text)
-    (schedule,) = (entry.made() for entry in load_oncall(file, micros(NOW)).schedule)
+    (schedule,) = (entry.made() for entry in load_oncall(file, micros_of(NOW)).schedule)
     when = NOW + timedelta(minutes=minutes)
     (rotation,) = schedule.entries
     covers = [
@@ -228,21 +240,15 @@ FOREVER = '[[schedule]]\nname = "payments"\nzone = "{zone}"\n[[schedule.{what}]]
 def test_a_time_too_far_away_is_an_error_that_names_its_place_and_nobody_is_on_call(
     tmp_path: Path, zone: str, what: str, times: str, place: str
 ) -> None:
-    file = tmp_path / "oncall.toml"
-    file.write_text(FOREVER.format(zone=zone, what=what) + f'people = ["ann"]\n{times}')
-    with pytest.raises(OnCallError, match=f"schedule.0.{place}"):
-        load_oncall(file, micros(NOW))
-    found = FileOnCall(file, lambda: micros(NOW))
-    assert [found.who("payments", micros(NOW)).failed for _ in range(2)] == ["bad_file", "bad_file"]
-    with pytest.raises(OnCallError, match=place):
-        found.load()
+    text = FOREVER.format(zone=zone, what=what) + f'people = ["ann"]\n{times}'
+    says_it_is_broken(unread(tmp_path, text), f"schedule.0.{place}")
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo", "Etc/GMT+12", "Pacific/Kiritimati"])
 def test_the_last_year_is_good_in_every_zone(tmp_path: Path, zone: str) -> None:
     text = FOREVER.format(zone=zone, what="span")
     text += 'people = ["ann"]\nfrom = 1970-01-01T00:00:00\nto = 9000-12-31T23:59:59\n'
-    duty = hooks(tmp_path, text).who("payments", micros(NOW))
+    duty = hooks(tmp_path, text).who("payments", micros_of(NOW))
     assert duty.people == ("ann",)
     assert str(duty.to_json()["until"]).startswith(("9000-12-31T", "9001-01-01T"))
 
@@ -255,9 +261,7 @@ def test_times_that_cannot_be_counted_are_an_error_that_names_the_schedule(
         raise error
 
     monkeypatch.setattr("checkvalve.gateway.oncall_schedule.Schedule.problem", broken)
-    (tmp_path / "oncall.toml").write_text(WEEKS)
-    with pytest.raises(OnCallError, match="payments: its times cannot be counted"):
-        load_oncall(tmp_path / "oncall.toml", micros(NOW))
+    says_it_is_broken(unread(tmp_path, WEEKS), "payments: its times cannot be counted")
 
 
 @pytest.mark.claim("C9")
@@ -267,9 +271,5 @@ def test_a_file_that_fails_in_any_other_way_does_not_look_like_one_without_entri
     def broken(*_: object) -> object:
         raise RuntimeError("somebody's library")
 
-    (tmp_path / "oncall.toml").write_text(WEEKS)
     monkeypatch.setattr("checkvalve.gateway.oncall_hooks.load_oncall", broken)
-    found = FileOnCall(tmp_path / "oncall.toml", lambda: micros(NOW))
-    assert [found.who("payments", micros(NOW)).failed for _ in range(2)] == ["bad_file", "bad_file"]
-    with pytest.raises(OnCallError, match=r"cannot be used \(RuntimeError\)"):
-        found.load()
+    says_it_is_broken(unread(tmp_path, WEEKS), r"cannot be used \(RuntimeError\)")
