@@ -63,10 +63,11 @@ def join(board: Reviewers, name: str, *, person: str, by: Reviewer) -> Account:
     Raises:
         CredentialError, NotAllowedError: ``by`` is no administrator.
         QueueError: one of them is not known, is a program's, or they are one person's already.
+        StoreCorruptError: one of the accounts was written by hand.
     """
     with board.store.write() as connection:
         found = _named(connection, board, name, by)
-        other = _found(connection, person)
+        other = account_of(connection, _found(connection, person).name)
         if found.program or other.program:
             raise NotAllowedError("a program is nobody's account", remedy="name its owner instead")
         if found.person == other.person:

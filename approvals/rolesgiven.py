@@ -3,6 +3,7 @@
 1. An administrator gives roles, and never one to himself, under whatever account; to give up some of his own is free.
 2. Whose account it is, is settled when it is made: a name that somebody has already means that person. 3. One enabled
 administrator is left, or nothing is changed. 4. A program is owned by a person: by no program, and not by itself.
+5. An account is what the log says of it before its next event is written: what was edited by hand is never signed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.errors import QueueError
 from checkvalve.approvals.people import RULE, folded, is_usable, same_person
 from checkvalve.approvals.refusals import SecondPersonError
-from checkvalve.approvals.roles import GIVEN, LOOKS, Account, Role, Scope, accounts, stored, subject_of
+from checkvalve.approvals.roles import GIVEN, LOOKS, Account, Role, Scope, account_of, accounts, stored, subject_of
 from checkvalve.approvals.tables import reviewers
 from checkvalve.filters.strictjson import JSON
 
@@ -116,11 +117,13 @@ def give(  # each is a part of what the row and the event say
 
     Raises:
         QueueError: it would have no role, and still see every call; or it is a program's, and would do more than look.
+        StoreCorruptError: its row was written by hand.
     """
     if not (roles := frozenset(roles)):
         raise QueueError("an account has one role at least", remedy="give one, or disable the account")
     if owner is not None and not roles <= LOOKS:
         raise QueueError("a program looks, and does nothing else", remedy="let a person have these roles")
+    account_of(connection, name)  # 5.
     text, whose = stored(roles, scope, owner=owner), "" if person == name else person
     connection.execute(sa.update(reviewers).where(reviewers.c.name == name).values(roles=text, person=whose))
     body: dict[str, JSON] = {"reviewer": name, "roles": text, "person": whose, "by": by}

@@ -210,6 +210,47 @@ def test_a_program_that_was_made_a_person_by_hand_decides_nothing(panel: Panel) 
     assert [one.code for one in verify(panel.store).findings] == ["row_differs"]
 
 
+HAND_WRITTEN: dict[str, tuple[str, dict[str, str]]] = {
+    "no program": ("ci-bot", {"roles": ""}),
+    "more roles": ("ann", {"roles": '{"roles":["administrator","approver"],"scope":{}}'}),
+    "somebody else's": ("ann-phone", {"person": "zed"}),
+}
+CHANGES: dict[str, Callable[[Panel, str], object]] = {
+    "other roles": lambda at, name: at.queue.reviewers.set_roles(name, [Role.VIEWER], by=at.boss),
+    "a program's": lambda at, name: make_program(at.queue.reviewers, name, owner="ben", by=at.boss),
+    "joined": lambda at, name: join(at.queue.reviewers, name, person="ben", by=at.boss),
+    "joined with": lambda at, name: join(at.queue.reviewers, "ben", person=name, by=at.boss),
+}
+
+
+def by_hand(at: Panel, written: str) -> str:
+    """Write the row of an account by hand, beside the log; return its name."""
+    program(at)
+    at.add("ann", Role.VIEWER)
+    at.add("ann-phone", person="ann")
+    name, values = HAND_WRITTEN[written]
+    with at.store.write() as connection:
+        connection.execute(sa.update(reviewer_rows).where(reviewer_rows.c.name == name).values(**values))
+    return name
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("written", HAND_WRITTEN)
+def test_what_was_written_by_hand_gets_no_event_from_an_administrator(panel: Panel, written: str, change: str) -> None:
+    """Who changes one thing of an account would have said all the rest of its row from then on."""
+    name = by_hand(panel, written)
+    with pytest.raises(StoreCorruptError):
+        CHANGES[change](panel, name)
+    assert [one.code for one in verify(panel.store).findings] == ["row_differs"]
+
+
+def test_nor_does_a_further_account_of_somebody_who_is_joined(panel: Panel) -> None:
+    by_hand(panel, "more roles")
+    with pytest.raises(StoreCorruptError):
+        join(panel.queue.reviewers, "ann-phone", person="ben", by=panel.boss)
+    assert panel.queue.reviewers.account("ann-phone").person == "ann"
+
+
 def test_a_vote_says_by_which_credential_it_came(store: Store, clock: HandClock) -> None:
     """A person's own token is a person: it counts, and the record says that it was a token."""
     at = Panel(store, clock, TWO)
