@@ -12,16 +12,18 @@ come from the log. A call whose card was never shown to somebody known counts in
 from __future__ import annotations
 
 import statistics
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import asdict, dataclass, field, replace
+from datetime import timedelta
 from typing import Final
 
 from checkvalve.approvals import afterlooks, seed_figures
 from checkvalve.approvals.afterlooks import AfterLook
 from checkvalve.approvals.attention import HOUR
-from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.clock import micros, rfc3339
 from checkvalve.approvals.records import State
-from checkvalve.approvals.report_attention import attention_of
+from checkvalve.approvals.report_attention import approved, attention_of, looks, quick, waits
 from checkvalve.approvals.report_decided import Decided, decided, is_person, reviewer_of, source_of_doubt
 from checkvalve.approvals.report_figures import LEAST, Attention, Middle, Share
 from checkvalve.approvals.risk import TIERS, Tier, tier_of
@@ -32,7 +34,10 @@ ALWAYS: Final = 5
 """Decided questions, all of them approved, from which on a group could be a rule: fewer may be chance."""
 NEVER: Final = 3
 """Decided questions, none of them approved, from which on a group could be denied."""
-_SECOND: Final = 1_000_000
+WEEK: Final = 7
+"""Days of a report, where nobody says how many."""
+FAST: Final = 2.0
+"""Seconds in which nobody reads a card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +116,11 @@ class Report:
         }
 
 
+def lately(store: Store, now: int, *, days: int, fast: float = FAST) -> Report:
+    """Return how people decided within the last days; see :func:`report`."""
+    return report(store, since=now - micros(timedelta(days=days)), until=now, fast=fast)
+
+
 def report(store: Store, *, since: int, until: int, fast: float) -> Report:
     """Return how people decided what was asked from ``since`` on; ``fast`` is in seconds."""
     found = decided(store, since)
@@ -128,7 +138,7 @@ def report(store: Store, *, since: int, until: int, fast: float) -> Report:
 def _group(key: tuple[str, str, str], items: list[Decided]) -> Group:
     rule, tool, source = key
     counted = {end: sum(item.end == end for item in items) for end in ("approved", "rejected", "expired", "pending")}
-    waits = [(item.at - item.proposal.created_at) / _SECOND for item in items if item.at and is_person(item)]
+    waited = waits(item for item in items if is_person(item))
     tiers = {tier_of(str(item.proposal.decision.get("action") or ""), item.proposal.rule) for item in items}
     worst = min(tiers, key=TIERS.index)
     group = Group(
@@ -141,7 +151,7 @@ def _group(key: tuple[str, str, str], items: list[Decided]) -> Group:
         counted["rejected"],
         counted["expired"],
         counted["pending"],
-        statistics.median(waits) if waits else None,
+        statistics.median(waited) if waited else None,
     )
     return replace(group, advice=_advice(group), example=_example(items))
 
@@ -171,21 +181,12 @@ def _people(found: list[Decided], fast: float) -> list[Person]:
 
 
 def _person(name: str, items: list[Decided], fast: float) -> Person:
-    yes = [item for item in items if item.end == "approved"]
-    seen = [item for item in items if item.shown_at is not None and item.at is not None]
-    took = [(item.at - item.shown_at) / _SECOND for item in seen if item.at and item.shown_at]
-    quick = [(item.at - item.shown_at) / _SECOND <= fast for item in seen if item in yes and item.at and item.shown_at]
-    times = sorted(item.at for item in items if item.at)
-    fullest = max((sum(start <= other < start + HOUR for other in times) for start in times), default=0)
-    return Person(
-        name,
-        len(yes),
-        len(items) - len(yes),
-        len(seen),
-        Middle.among(took),
-        Share(sum(quick), len(quick)),
-        fullest,
-    )
+    rate, took = approved(items), looks(items)
+    times = sorted(item.at for item in items if item.at is not None)
+    fullest = max((bisect_left(times, start + HOUR) - number for number, start in enumerate(times)), default=0)
+    return Person(name, rate.count, rate.of - rate.count, len(took), Middle.among(took), quick(items, fast), fullest)
 
 
-__all__ = ["ALWAYS", "NEVER", "Decided", "Group", "Person", "Report", "decided", "report", "source_of_doubt"]
+__all__ = ["ALWAYS", "FAST", "NEVER", "WEEK", "Decided", "Group", "Person", "Report", "decided", "lately", "report",
+    "source_of_doubt",
+]  # fmt: skip

@@ -37,7 +37,6 @@ from checkvalve.approvals.tables import events, proposals
 from checkvalve.approvals.undos import DONE, THREAD
 from checkvalve.approvals.votes import CAST, NO, YES
 
-_SECOND: Final = 1_000_000
 _PAGES: Final = "web"
 _REVOKED: Final = f"proposal.{State.REVOKED.value}"
 _ENDED: Final = frozenset({"approved", "rejected", "expired"})
@@ -61,8 +60,6 @@ def attention_of(
     answered = [item for item in found if is_person(item)]
     told = answers(connection, {item.proposal.id for item in found}, since)
     ended = [item for item in found if item.end in _ENDED]
-    looks = [_seconds(item.shown_at, item.at) for item in answered if item.shown_at is not None and item.at]
-    yes = [item for item in answered if item.end == "approved" and item.shown_at is not None and item.at]
     rules: dict[str, list[Decided]] = defaultdict(list)
     for item in answered:
         rules[item.proposal.rule].append(item)
@@ -70,9 +67,9 @@ def attention_of(
         asked=len(found),
         approved=approved(answered),
         expired=Share(sum(item.end == "expired" for item in ended), len(ended)),
-        wait=Middle.among([_seconds(item.proposal.created_at, item.at) for item in answered if item.at]),
-        look=Middle.among(looks),
-        quick=Share(sum(_seconds(item.shown_at, item.at) <= fast for item in yes), len(yes)),
+        wait=Middle.among(waits(answered)),
+        look=Middle.among(looks(answered)),
+        quick=quick(answered, fast),
         opened=opened_of(Counter(answer.known for answer in told)),
         reversals=_reversals(connection, found, told),
         prompts=prompts_of(_calls(connection, since, until)),
@@ -83,6 +80,22 @@ def attention_of(
 def approved(items: Sequence[Decided]) -> Share:
     """Return how many of the questions that people answered were approved."""
     return Share(sum(item.end == "approved" for item in items), len(items))
+
+
+def waits(items: Iterable[Decided]) -> list[float]:
+    """Return the seconds from question to end, of those that have ended."""
+    return [item.waited for item in items if item.waited is not None]
+
+
+def looks(items: Iterable[Decided]) -> list[float]:
+    """Return the seconds from the card to the answer, of those of which they are known."""
+    return [item.looked for item in items if item.looked is not None]
+
+
+def quick(items: Iterable[Decided], fast: float) -> Share:
+    """Return how many yeses came within ``fast`` seconds after the card was shown, of those of which it is known."""
+    took = looks(item for item in items if item.end == "approved")
+    return Share(sum(seconds <= fast for seconds in took), len(took))
 
 
 def answers(connection: sa.Connection, asked: set[str], since: int) -> list[Answer]:
@@ -142,8 +155,4 @@ def _calls(connection: sa.Connection, since: int, until: int) -> Iterable[tuple[
             yield thread, f"{server}/{tool}" if server else tool, verdict == "review"
 
 
-def _seconds(start: int | None, end: int | None) -> float:
-    return ((end or 0) - (start or 0)) / _SECOND
-
-
-__all__ = ["Answer", "answers", "approved", "attention_of"]
+__all__ = ["Answer", "answers", "approved", "attention_of", "looks", "quick", "waits"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Annotated, Final
 
 import typer
@@ -12,18 +11,15 @@ from rich.padding import Padding
 from rich.text import Text
 
 from checkvalve.approvals.card import SHORT_ID, plain_table, safe
-from checkvalve.approvals.clock import micros, to_the_second
+from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.origin_words import place_of
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import neutralise
-from checkvalve.approvals.report import Group, Person, Report, report
+from checkvalve.approvals.report import FAST, WEEK, Group, Person, Report, lately
 from checkvalve.approvals.report_words import NAMES, rows_of, span, value_in_words
 from checkvalve.approvals.terminal import AsJson, console, opened
 
-WEEK: Final = 7
-FAST: Final = 2.0
-"""Seconds in which nobody reads a card."""
 _DAY: Final = slice(0, 10)
 _SHORT: Final = 8
 
@@ -42,8 +38,7 @@ def add_report(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         """Show what is always approved, what never is, and how people decide."""
         with opened(open_queue) as queue:
             queue.sweep()
-            now = queue.clock()
-            found = report(queue.store, since=now - micros(timedelta(days=days)), until=now, fast=fast)
+            found = lately(queue.store, queue.clock(), days=days, fast=fast)
             if as_json:
                 typer.echo(json.dumps(found.to_json(), indent=2))
             else:

@@ -22,6 +22,7 @@ from checkvalve.approvals.tables import events, proposals
 NO_SOURCE: Final = "nowhere"
 _CALL: Final = re.compile(r"/[^#]*")  # of a source such as tool:read_mail/c1#body: which call it was
 _REVIEWER: Final = "reviewer:"
+_SECOND: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,16 @@ class Decided:
         """The rule, the tool, and the source of what was in doubt."""
         row = self.proposal
         return row.rule, f"{row.server}/{row.tool}" if row.server else row.tool, source_of_doubt(row)
+
+    @property
+    def waited(self) -> float | None:
+        """Seconds from the question to its end; None while it waits."""
+        return None if self.at is None else (self.at - self.proposal.created_at) / _SECOND
+
+    @property
+    def looked(self) -> float | None:
+        """Seconds from the card to the answer; None where no card is known to have been shown."""
+        return None if self.at is None or self.shown_at is None else (self.at - self.shown_at) / _SECOND
 
 
 def decided(store: Store, since: int) -> list[Decided]:

@@ -18,6 +18,8 @@ from checkvalve.approvals.report_figures import Middle, Opened, Share
 from checkvalve.approvals.seed_figures import MIN_PEOPLE
 from checkvalve.filters.strictjson import JSON
 
+MAX_DAYS: Final = 366
+"""Days of a report that a reviewer may ask for."""
 _TIMED: Final = ("median_look", "quick", "arguments")
 
 
@@ -46,4 +48,4 @@ def shown_to(report: Report, reviewer: str) -> Shown:
     return Shown(replace(report, people=[], attention=found), mine, few)
 
 
-__all__ = ["MIN_PEOPLE", "Shown", "shown_to"]
+__all__ = ["MAX_DAYS", "MIN_PEOPLE", "Shown", "shown_to"]

@@ -6,21 +6,17 @@ anything, and gives no right.
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query
 
-from checkvalve.approvals.clock import micros
-from checkvalve.approvals.report import report
-from checkvalve.approvals.report_command import FAST, WEEK
-from checkvalve.approvals.report_shown import shown_to
+from checkvalve.approvals.report import WEEK, lately
+from checkvalve.approvals.report_shown import MAX_DAYS, shown_to
 from checkvalve.gateway.http_access import PROBLEMS, Server
 from checkvalve.gateway.http_callers import Calling
 from checkvalve.gateway.oncall_view import duties
 
 router: Final = APIRouter(tags=["attention"])
-MAX_DAYS: Final = 366
 
 
 @router.get("/report", responses=PROBLEMS)
@@ -35,9 +31,7 @@ def weekly(
     `mine` alone. With `few_people` the figures of how people look are left out.
     """
     reviewer, queue = caller.must_decide(), server.gateway.queue
-    now = queue.clock()
-    found = report(queue.store, since=now - micros(timedelta(days=days)), until=now, fast=FAST)
-    return shown_to(found, reviewer.name).to_json()
+    return shown_to(lately(queue.store, queue.clock(), days=days), reviewer.name).to_json()
 
 
 @router.get("/oncall", responses=PROBLEMS)
@@ -47,8 +41,7 @@ def oncall(server: Server, caller: Calling) -> list[dict[str, Any]]:
     Takes a reviewer's token. `failed` says why nobody is known.
     """
     caller.must_decide()
-    queue = server.gateway.queue
-    return [one.to_json() for one in duties(queue)]
+    return [one.to_json() for one in duties(server.gateway.queue)]
 
 
 __all__ = ["router"]

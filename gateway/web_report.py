@@ -6,24 +6,20 @@ Guarantees: of people everybody sees their own row alone; names and tools are co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from checkvalve.approvals.clock import micros
-from checkvalve.approvals.report import report
-from checkvalve.approvals.report_command import FAST, WEEK
+from checkvalve.approvals.report import FAST, WEEK, lately
 from checkvalve.approvals.report_figures import LEAST
-from checkvalve.approvals.report_shown import MIN_PEOPLE, shown_to
-from checkvalve.approvals.report_words import TIMED, Row, rows_of, span
+from checkvalve.approvals.report_shown import MAX_DAYS, MIN_PEOPLE, shown_to
+from checkvalve.approvals.report_words import TIMED, rows_of, span
 from checkvalve.gateway.oncall_view import Duty, duties
 from checkvalve.gateway.web_desk import Looking
 from checkvalve.gateway.web_text import Shown, line
 
 router: Final = APIRouter()
-MAX_DAYS: Final = 366
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +36,7 @@ class DutyView:
 def weekly(visit: Looking, days: Annotated[int, Query(ge=1, le=MAX_DAYS)] = WEEK) -> Response:
     """Show how people decided."""
     queue = visit.desk.queue
-    now = queue.clock()
-    found = shown_to(
-        report(queue.store, since=now - micros(timedelta(days=days)), until=now, fast=FAST), visit.reviewer.name
-    )
+    found = shown_to(lately(queue.store, queue.clock(), days=days), visit.reviewer.name)
     figures = found.report.attention
     hidden = TIMED if found.few_people else frozenset[str]()
     return visit.page(
@@ -64,9 +57,7 @@ def weekly(visit: Looking, days: Annotated[int, Query(ge=1, le=MAX_DAYS)] = WEEK
 @router.get("/oncall")
 def oncall(visit: Looking) -> Response:
     """Show who is on call now."""
-    queue = visit.desk.queue
-    rows = [_view(one) for one in duties(queue)]
-    return visit.page("oncall.html", rows=rows)
+    return visit.page("oncall.html", rows=[_view(one) for one in duties(visit.desk.queue)])
 
 
 def _view(one: Duty) -> DutyView:
@@ -74,4 +65,4 @@ def _view(one: Duty) -> DutyView:
     return DutyView(one.name, people, one.duty.failed, one.duty.until)
 
 
-__all__ = ["DutyView", "Row", "router"]
+__all__ = ["DutyView", "router"]
