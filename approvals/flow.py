@@ -180,8 +180,8 @@ def _is_users(item: AttributedLeaf, said: str) -> bool:
 
 def _reads(readers: Readers, item: AttributedLeaf, principal: Principal, server: str) -> bool:
     value = canonical(item.spec.kind, str(item.leaf.value)) or str(item.leaf.value)
-    if value.casefold().startswith(_PLACE):
-        return readers.public  # no name of a destination may look like the place that something was read from
+    if value.casefold() in {OWNER, DOMAIN} or value.casefold().startswith(_PLACE):
+        return readers.public  # words of ours, and no destination's: a chat may well have somebody called @owner
     if readers.allows(value) or readers.allows(place_name(_place(server, item.spec.kind), str(item.leaf.value))):
         return True
     if _is_owners(value, item.spec.kind, principal):
