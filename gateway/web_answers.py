@@ -13,10 +13,12 @@ from typing import Final
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from checkvalve.approvals import pages_data, plans, seeds
+from checkvalve.approvals import pages_data, seeds
 from checkvalve.approvals.batching import batch_of
+from checkvalve.approvals.before_proof import require_worth_proving
 from checkvalve.approvals.causes import Cause, cause_of
-from checkvalve.approvals.errors import DigestError, NotAdoptedError, QueueError, StepUpError
+from checkvalve.approvals.deciding import Yes
+from checkvalve.approvals.errors import DigestError, NotAdoptedError, NoteNeededError, QueueError, StepUpError
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.queue import match_digest
 from checkvalve.approvals.records import Proposal, State
@@ -91,7 +93,7 @@ def yes(request: Request, sent: Sent, name: Id) -> Response:
     if tier in GRAVE:
         typed(proposal, sent, where)
     data = sent.get("scope") == "data" and bool(proposal.endorsable)
-    _reasoned(sent, proposal, note, where)
+    _worth_proving(sent, proposal, Yes(proposal.digest, endorse=data, note=note, channel="web"), where)
     proof = step_up_of(request, sent, proposal)
     if isinstance(proof, Response):  # the page that asks for it
         return proof
@@ -103,15 +105,14 @@ def yes(request: Request, sent: Sent, name: Id) -> Response:
     return back(link(f"/items/{name}", done=done))
 
 
-def _reasoned(sent: Posted, proposal: Proposal, note: str, where: str) -> None:
-    """Look whether a reason is there before anybody is asked for a proof; the queue looks again.
-
-    Raises:
-        Stop: the call takes one, and there is none.
-    """
-    with sent.visit.desk.queue.store.read() as connection:
-        if plans.read(connection, proposal.id).note_required and not says_something(note):
-            raise Stop(422, "reason", back=where)
+def _worth_proving(sent: Posted, proposal: Proposal, said: Yes, where: str) -> None:
+    """Look whether a yes would be taken before anybody is asked for a proof; raises as the queue, which looks again."""
+    queue = sent.visit.desk.queue
+    try:
+        with queue.store.read() as connection:
+            require_worth_proving(connection, queue.bench, proposal, sent.visit.reviewer, said, at=queue.clock())
+    except NoteNeededError:
+        raise Stop(422, "reason", back=where) from None  # as to an item that looks like a call
 
 
 def _yes_to_item(sent: Posted, item: Seed) -> Response:

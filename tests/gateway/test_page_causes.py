@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from checkvalve.approvals.causes import Cause
+from checkvalve.approvals.roles import Role
 from checkvalve.gateway.web_pages import CAUSE
 from tests.gateway.review_world import Review, reviewing
 
@@ -50,3 +51,14 @@ def test_what_the_queue_refuses_has_its_own_cause(review: Review) -> None:
     assert (late.status_code, cause(late)) == (409, Cause.ALREADY_REJECTED)
     asked = review.client.get(f"/review/items/{row.id}").text
     assert "rejected" in asked
+
+
+def test_nobody_is_asked_for_a_proof_of_a_yes_that_would_not_be_taken(review: Review) -> None:
+    row, reviewers = review.settings(), review.gateway.queue.reviewers
+    page, asked = review.card(row), "One more proof"
+    short = review.answer(row, page=page, note=" ")
+    assert (short.status_code, cause(short), asked in short.text) == (422, Cause.NOTE_NEEDED, False)
+    boss = reviewers.authenticate(review.token)
+    reviewers.set_roles("boss", [Role.ADMINISTRATOR], by=boss)
+    late = review.answer(row, page=page)
+    assert (late.status_code, cause(late), asked in late.text) == (403, Cause.ROLE_MISSING, False)
