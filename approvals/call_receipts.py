@@ -20,15 +20,14 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from checkvalve.approvals.audit import Event, read_events
-from checkvalve.approvals.checkpoints import parse_checkpoint
+from checkvalve.approvals.checkpoints import Checkpoint, parse_checkpoint
 from checkvalve.approvals.closedlogs import base_of
 from checkvalve.approvals.errors import LogTamperedError
 from checkvalve.approvals.judge import body_of
 from checkvalve.approvals.lastsigned import newest, parse_size
-from checkvalve.approvals.merkle import leaf_hash, root_of_inclusion
 from checkvalve.approvals.notes import parse_note
-from checkvalve.approvals.receipts import Receipt, make_receipt
-from checkvalve.approvals.records import State
+from checkvalve.approvals.receipts import Receipt, make_receipt, require_proven
+from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.redaction import Veil
 
 _GRANTS: Final = "grant."
@@ -50,8 +49,8 @@ class Unsigned:
         return self.signed == 0
 
 
-def call_receipt(connection: sa.Connection, name: str, veil: Veil, *, whole: bool) -> Receipt | Unsigned | None:
-    """Return the receipt of the call ``name``, or why there is none yet; None where no event is about such a call.
+def call_receipt(connection: sa.Connection, row: Proposal, veil: Veil, *, whole: bool) -> Receipt | Unsigned | None:
+    """Return the receipt of a call, or why there is none yet; None where nothing was decided, or no event is about it.
 
     ``whole`` is for people who decide; a program that asks for its own calls gets less.
 
@@ -59,7 +58,7 @@ def call_receipt(connection: sa.Connection, name: str, veil: Veil, *, whole: boo
         LogError: the events are in two logs: one was closed meanwhile.
         LogTamperedError: the events, or the tree, are not what was signed.
     """
-    wanted = list(read_events(connection, subject=name))
+    wanted = list(read_events(connection, subject=row.id)) if row.state is not State.PENDING else []  # 1.
     if not wanted:
         return None
     text = newest(connection)
@@ -67,7 +66,7 @@ def call_receipt(connection: sa.Connection, name: str, veil: Veil, *, whole: boo
     if wanted[-1].seq > signed:
         return Unsigned(wanted[-1].seq, signed if text else 0)
     made = make_receipt(connection, wanted)
-    _require_proven(made)
+    require_proven(made, _checkpoint_of(made))  # 3.
     return replace(made, items=tuple(_shown(made.items, veil, whole=whole)))
 
 
@@ -87,13 +86,9 @@ def _is_for_programs(kind: str, body: Mapping[str, Any]) -> bool:
     return (kind in _MOVES or kind.startswith(_GRANTS)) and not body.get("note")
 
 
-def _require_proven(receipt: Receipt) -> None:
+def _checkpoint_of(receipt: Receipt) -> Checkpoint:
     try:
-        point = parse_checkpoint(parse_note(receipt.checkpoint).text)
-        for event, proof in receipt.items:
-            root = root_of_inclusion(event.seq - 1 - receipt.base, point.size, leaf_hash(event.form), proof)
-            if root != point.root or not event.is_whole:
-                raise LogTamperedError(f"event {event.seq} is not what was signed", remedy=_REMEDY)
+        return parse_checkpoint(parse_note(receipt.checkpoint).text)
     except ValueError as error:
         raise LogTamperedError("the newest checkpoint cannot be read", remedy=_REMEDY) from error
 

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals.audit import Event, read_events
 from checkvalve.approvals.bundles import event_from, event_line
-from checkvalve.approvals.checkpoints import Opened
+from checkvalve.approvals.checkpoints import Checkpoint, Opened
 from checkvalve.approvals.closedlogs import RESTARTED, base_of, closed_logs
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.judge import KEYS, rotations_in
@@ -131,7 +131,16 @@ def verify_receipt(receipt: Receipt, keys: Iterable[PublicKey]) -> Opened:
     """
     trusted = tuple(keys)
     found = opened(receipt.checkpoint, Trust.of(trusted, receipt.rotations), trusted[0].name)  # 1.
-    base = receipt.base
+    require_proven(receipt, found.checkpoint)
+    return found
+
+
+def require_proven(receipt: Receipt, point: Checkpoint) -> None:
+    """Do steps 2 and 3 of :func:`verify_receipt` by a checkpoint whose signatures are judged elsewhere.
+
+    Raises:
+        LogTamperedError: one of these does not hold.
+    """
     for event, proof in receipt.items:
         if not event.is_whole:  # 2.
             raise LogTamperedError(f"event {event.seq} of the receipt is not what was written")
@@ -139,11 +148,10 @@ def verify_receipt(receipt: Receipt, keys: Iterable[PublicKey]) -> Opened:
             leaf = leaf_hash(event.form)
         except (HostileInputError, ValueError) as error:
             raise LogTamperedError(f"event {event.seq} of the receipt is not what was written") from error
-        size = found.checkpoint.size
-        root = root_of_inclusion(event.seq - 1 - base, size, leaf, proof) if len(proof) <= MAX_PROOF else None
-        if root != found.checkpoint.root:  # 3.
+        place = event.seq - 1 - receipt.base
+        root = root_of_inclusion(place, point.size, leaf, proof) if len(proof) <= MAX_PROOF else None
+        if root != point.root:  # 3.
             raise LogTamperedError(f"event {event.seq} is not in the log that the checkpoint is of")
-    return found
 
 
 def tlog_proof(receipt: Receipt) -> str:

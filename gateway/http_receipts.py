@@ -13,7 +13,6 @@ from fastapi.responses import JSONResponse
 
 from checkvalve.approvals.call_receipts import Unsigned, call_receipt
 from checkvalve.approvals.errors import LogError, LogTamperedError, NotFoundError
-from checkvalve.approvals.records import State
 from checkvalve.gateway.http_access import Server
 from checkvalve.gateway.http_approvals import LOOKING, Name
 from checkvalve.gateway.http_callers import Caller, Calling
@@ -47,12 +46,12 @@ def _found(server: RunServer, caller: Caller, name: str) -> dict[str, Any] | Uns
         row = queue.get(name)
     except NotFoundError:
         row = None
-    if row is None or row.state is State.PENDING or not caller.sees(row):
+    if row is None or not caller.sees(row):
         raise _nothing()
     try:
         with queue.store.read() as connection:
             veil = queue.veiling.veil(row.thread)
-            made = call_receipt(connection, row.id, veil, whole=caller.reviewer is not None)
+            made = call_receipt(connection, row, veil, whole=caller.reviewer is not None)
     except LogTamperedError:
         raise
     except LogError as error:

@@ -13,7 +13,6 @@ from fastapi.responses import Response
 
 from checkvalve.approvals.call_receipts import Unsigned, call_receipt
 from checkvalve.approvals.errors import LogError, LogTamperedError, NotFoundError
-from checkvalve.approvals.records import State
 from checkvalve.gateway.web_desk import Looking, Stop
 from checkvalve.gateway.web_item import Id, show_card
 
@@ -28,16 +27,16 @@ def receipt(visit: Looking, name: Id) -> Response:
         row = queue.get(name)
     except NotFoundError:
         raise Stop(404, "receipt.pending") from None
-    if row.state is State.PENDING:
-        raise Stop(404, "receipt.pending")
     try:
         with queue.store.read() as connection:
-            made = call_receipt(connection, row.id, queue.veiling.veil(row.thread), whole=True)
+            made = call_receipt(connection, row, queue.veiling.veil(row.thread), whole=True)
     except LogTamperedError:
         raise
     except LogError:
         return show_card(visit, row, status=409, problem="receipt.two")
-    if made is None or (isinstance(made, Unsigned) and made.is_never):
+    if made is None:
+        raise Stop(404, "receipt.pending")
+    if isinstance(made, Unsigned) and made.is_never:
         return show_card(visit, row, status=404, problem="receipt.never")
     if isinstance(made, Unsigned):
         return show_card(visit, row, status=404, problem="receipt.soon")
