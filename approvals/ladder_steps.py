@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from checkvalve.approvals.oncall import ONCALL, OnDuty
+from checkvalve.approvals.oncall import BAD_ANSWER, BROKEN, LATE, NO_HOOK, NOBODY, ONCALL, OnDuty
 from checkvalve.approvals.people import same_person
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import Question
@@ -45,11 +45,11 @@ REASONS: Final[Mapping[str, str]] = {
     BUDGET: "has said yes as often as one may within an hour",
     NO_ONE: "nobody has this role, or a role that counts",
     TOO_FEW: "too few enabled reviewers may say yes to it",
-    "nobody": "nobody is on call now",
-    "no_hook": "there is no such on-call schedule or service",
-    "bad_answer": "the on-call service gave no usable answer",
-    "hook_error": "the on-call program failed",
-    "timeout": "the on-call service did not answer in time",
+    NOBODY: "nobody is on call now",
+    NO_HOOK: "there is no such on-call schedule or service",
+    BAD_ANSWER: "the on-call service gave no usable answer",
+    BROKEN: "the on-call program failed",
+    LATE: "the on-call service did not answer in time",
     "bad_file": "the file of on-call schedules cannot be used",
 }
 """Why somebody, or something, cannot be reached; other words are those of a failed request, such as ``status_500``."""
@@ -118,7 +118,7 @@ def _of_word(word: str, step: Step, scene: Scene, people: _People) -> Sequence[t
 
 
 def _of_hook(word: str, step: Step, people: _People) -> Sequence[tuple[str, str]]:
-    duty = step.oncall.get(word.removeprefix(ONCALL), OnDuty(failed="no_hook"))
+    duty = step.oncall.get(word.removeprefix(ONCALL), OnDuty(failed=NO_HOOK))
     return [(word, duty.failed)] if duty.failed else [(name, people.named(name)) for name in duty.people]
 
 
@@ -138,9 +138,9 @@ class _People:
     def named(self, name: str) -> str:
         """Return the reason for somebody by name; a person with several accounts can be reached under any of them."""
         staff = self._scene.staff
-        found = [one for one in staff.accounts if _is(name, one)]
+        found = [one for one in staff.accounts if goes_by(name, one)]
         if not found:
-            return DISABLED if any(_is(name, one) for one in staff.gone) else NO_ACCOUNT
+            return DISABLED if any(goes_by(name, one) for one in staff.gone) else NO_ACCOUNT
         reasons = [self.reason(one) for one in found]
         return "" if "" in reasons else reasons[0]
 
@@ -166,8 +166,9 @@ class _People:
         return found is not None and found.person not in taken and found.name not in self._scene.spent
 
 
-def _is(name: str, one: Account) -> bool:
+def goes_by(name: str, one: Account) -> bool:
+    """Say whether a name, as a step or a hook says it, is that of an account or of its person."""
     return same_person(name, one.name) or same_person(name, one.person)
 
 
-__all__ = ["ASKED", "REASONS", "TOO_FEW", "Scene", "Step", "cannot", "why_nobody"]
+__all__ = ["ASKED", "REASONS", "TOO_FEW", "Scene", "Step", "cannot", "goes_by", "why_nobody"]

@@ -28,7 +28,6 @@ from checkvalve.approvals.moments import micros_of, moment
 from checkvalve.approvals.oncall import (
     AHEAD,
     BAD_ANSWER,
-    BROKEN,
     NO_HOOK,
     NOBODY,
     Bounded,
@@ -255,4 +254,4 @@ def _is_far(duty: OnDuty, at: int) -> bool:
     return duty.until is not None and duty.until > at + AHEAD
 
 
-__all__ = ["BROKEN", "FAILED_FOR", "GROUP", "MAX_ANSWER", "WITHIN", "Asked", "FileOnCall", "hooks_of", "read_answer"]
+__all__ = ["FAILED_FOR", "GROUP", "MAX_ANSWER", "WITHIN", "Asked", "FileOnCall", "hooks_of", "read_answer"]

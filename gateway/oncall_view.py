@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from checkvalve.approvals.ladder_steps import DISABLED, NO_ACCOUNT, NO_RIGHT
+from checkvalve.approvals.ladder_steps import DISABLED, NO_ACCOUNT, NO_RIGHT, goes_by
 from checkvalve.approvals.oncall import OnDuty
-from checkvalve.approvals.people import same_person
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.roles import Account, Role, accounts
 from checkvalve.filters.strictjson import JSON
@@ -48,7 +47,7 @@ def _cannot(duty: OnDuty, known: list[Account], wanted: frozenset[Role]) -> dict
 
 
 def _reason(name: str, known: list[Account], wanted: frozenset[Role]) -> str:
-    own = [one for one in known if same_person(name, one.name) or same_person(name, one.person)]
+    own = [one for one in known if goes_by(name, one)]
     if not own:
         return NO_ACCOUNT
     enabled = [one for one in own if not one.disabled]

@@ -16,8 +16,7 @@ def lost_channels(rules: ReviewRules, file: Path | None) -> list[str]:
     Raises:
         ChannelError: the file cannot be used.
     """
-    steps = (step for _, plan, _ in rules.every() for step in plan.escalate)
-    named = {word.removeprefix(CHANNEL) for step in steps for word in step.to if word.startswith(CHANNEL)}
+    named = _named(rules, CHANNEL)
     known = {channel.name for channel in load_channels(file).all()} if named and file is not None else set[str]()
     return sorted(named - known)
 
@@ -30,8 +29,12 @@ def lost_hooks(rules: ReviewRules, known: OnCall) -> list[str]:
 
 def asked_for(rules: ReviewRules) -> frozenset[str]:
     """Return the names after ``oncall:`` that some rule asks for."""
+    return _named(rules, ONCALL)
+
+
+def _named(rules: ReviewRules, mark: str) -> frozenset[str]:
     steps = (step for _, plan, _ in rules.every() for step in plan.escalate)
-    return frozenset(word.removeprefix(ONCALL) for step in steps for word in step.to if word.startswith(ONCALL))
+    return frozenset(word.removeprefix(mark) for step in steps for word in step.to if word.startswith(mark))
 
 
 __all__ = ["asked_for", "lost_channels", "lost_hooks"]
