@@ -2,9 +2,8 @@
 
 1. Look the host up. 2. Refuse it where one of its addresses is not public, unless the host is allowed by name.
 3. Connect to an address that was looked at, not to the name again, and to a few of them at most; the certificate has
-to be the name's. 4. Send, read
-the status, and close: no redirect is followed, no proxy is used, and no body is taken in, unless the caller says how
-many bytes of one.
+to be the name's. 4. Send, read the status, and close: no redirect is followed, no proxy is used, and no body is taken
+in, unless the caller says how many bytes of one.
 
 Guarantees: bounded in time as a whole and in what is read; an error is a stable word, without anything the other side
 said. What it does not see: a public host that passes requests on to a private one.
