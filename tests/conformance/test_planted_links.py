@@ -16,8 +16,10 @@ from checkvalve.approvals.errors import LogTamperedError
 from checkvalve.approvals.judge import KEYS
 from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.logplace import LogPlace
+from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import events
-from tests.approvals.made import Desk
+from tests.approvals.made import Desk, HandClock
+from tests.approvals.sealed import write as plain
 from tests.conformance.test_restart import NEW, OLD, Place
 
 pytestmark = pytest.mark.claim("C5")
@@ -94,3 +96,27 @@ def test_a_planted_link_behind_a_log_that_really_follows_another_one_is_put_asid
     assert kept(log) == [(3, KEYS)]
     report = log.verify()
     assert (report.ok, report.is_judged) == (True, True), report.findings
+
+
+def test_a_first_event_that_was_made_a_link_is_put_aside_as_well(
+    store: Store, clock: HandClock, tmp_path: Path
+) -> None:
+    """Believed, it would say that this log follows another one."""
+    plain(store, 1)
+    place = LogPlace(tmp_path / "key.json")
+    place.save(LogKey.new(OLD))
+    log = Place(Desk.at(store, clock), place)
+    waiting = log.desk.propose()
+    signed = log.seal()
+    planted = plant(log, "evil.example/1")
+    with store.write() as connection:
+        row = connection.execute(sa.select(events).where(events.c.seq == planted)).mappings().one()
+        connection.execute(sa.delete(events).where(events.c.seq == planted))
+        values = {name: value for name, value in row.items() if name != "seq"}
+        assert connection.execute(sa.update(events).where(events.c.seq == 1).values(values)).rowcount == 1
+    done = log.restart()
+    assert (done.closed.number, done.closed.base, done.closed.size) == (1, 0, signed)
+    assert (1, KEYS) in kept(log)
+    report = log.verify()
+    assert (report.ok, report.is_judged) == (True, True), report.findings
+    assert log.state(waiting.id).value == "cancelled"
