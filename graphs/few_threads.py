@@ -22,7 +22,7 @@ from typing import Any, Final, TypeVar
 
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 
-from checkvalve.graphs.in_time import TooLateError
+from checkvalve.graphs.in_time import TooLateError, awithin
 
 _T = TypeVar("_T")
 _LOOK: Final = 0.02
@@ -74,6 +74,16 @@ class FewThreads:
             return found.result()
         finally:
             found.cancel()  # of one that has ended it changes nothing
+
+    async def ainvoke(self, seconds: float, tool: BaseTool, call: dict[str, Any]) -> Any:
+        """Return what a tool gives for a call, in time: awaited where it is awaited, else in one of these threads.
+
+        Raises:
+            TooLateError, BusyError: as :meth:`within`.
+        """
+        if is_awaited(tool):
+            return await awithin(seconds, lambda: tool.ainvoke(call))
+        return await self.awithin(seconds, lambda: tool.invoke(call))
 
     def _begun(self, run: Callable[[], _T]) -> Future[_T]:
         """Start a thread for ``run``, whose place was taken."""

@@ -32,8 +32,8 @@ from checkvalve.filters.origins import Field
 from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.calls import Call, runs_in_sandbox
 from checkvalve.graphs.detached import detached, keyed
-from checkvalve.graphs.few_threads import BusyError, FewThreads, is_awaited
-from checkvalve.graphs.in_time import BrokenOffError, TooLateError, awithin
+from checkvalve.graphs.few_threads import BusyError, FewThreads
+from checkvalve.graphs.in_time import BrokenOffError, TooLateError
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
 from checkvalve.graphs.stored_results import NOTHING, declared_value
@@ -94,7 +94,7 @@ class Reading:
             with detached(), keyed(key, self._session.thread):
                 said = _tool_call(call, args)
                 with _whole():
-                    return returned(await _aread(self._seconds, tool, said), call.id)
+                    return returned(await READS.ainvoke(self._seconds, tool, said), call.id)
 
         check = self._session.revalidation(call)
         try:
@@ -259,13 +259,6 @@ def _references(references: Mapping[str, Any], before: BeforeSpec) -> dict[str, 
             if value.argument is not None and (path == value.argument or path.startswith(f"{value.argument}.")):
                 found[name + path[len(value.argument) :]] = list(fields)
     return found
-
-
-async def _aread(seconds: int, tool: BaseTool, said: dict[str, Any]) -> Any:
-    """Read in time: a tool without a coroutine of its own does so in one of the few threads."""
-    if is_awaited(tool):
-        return await awithin(seconds, lambda: tool.ainvoke(said))
-    return await READS.awithin(seconds, lambda: tool.invoke(said))
 
 
 @contextmanager

@@ -38,8 +38,8 @@ from checkvalve.filters.strictjson import JSON
 from checkvalve.graphs.calls import Call
 from checkvalve.graphs.detached import detached, keyed
 from checkvalve.graphs.edited import deciding
-from checkvalve.graphs.few_threads import BusyError, FewThreads, is_awaited
-from checkvalve.graphs.in_time import TooLateError, awithin
+from checkvalve.graphs.few_threads import BusyError, FewThreads
+from checkvalve.graphs.in_time import TooLateError
 from checkvalve.graphs.keeping import look_call
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
@@ -86,7 +86,8 @@ class Previewing:
 
                 def effect(args: dict[str, JSON], key: str) -> JSON:
                     with detached(), keyed(key, question.thread):
-                        result = _tried(made, args)
+                        call = _tool_call(made.call, args)
+                        result = _THREADS.within(made.spec.seconds, lambda: made.tool.invoke(call))
                     return _record(result, made.call.id)
 
                 self._end(made, self._services.executor.run(name, effect, revalidate=self._check(made)))
@@ -101,7 +102,7 @@ class Previewing:
 
                 async def effect(args: dict[str, JSON], key: str) -> JSON:
                     with detached(), keyed(key, question.thread):
-                        result = await _atried(made, args)
+                        result = await _THREADS.ainvoke(made.spec.seconds, made.tool, _tool_call(made.call, args))
                     return _record(result, made.call.id)
 
                 check = self._check(made)
@@ -210,20 +211,6 @@ class Previewing:
     def _note(self, question: Proposal, preview: PreviewSpec, *, call: str = "", why: str = "") -> None:
         tool, dry = preview.tool or question.tool, preview.fixed is not None
         previews.note(self._queue, question, tool=tool, dry_run=dry, call=call, why=why)
-
-
-def _tried(made: _Try, args: dict[str, JSON]) -> Any:
-    """Do step 4 in one of the few threads that previews have."""
-    call = _tool_call(made.call, args)
-    return _THREADS.within(made.spec.seconds, lambda: made.tool.invoke(call))
-
-
-async def _atried(made: _Try, args: dict[str, JSON]) -> Any:
-    """Do step 4 on the loop where the tool has a coroutine, else in one of the few threads."""
-    call = _tool_call(made.call, args)
-    if is_awaited(made.tool):
-        return await awithin(made.spec.seconds, lambda: made.tool.ainvoke(call))
-    return await _THREADS.awithin(made.spec.seconds, lambda: made.tool.invoke(call))
 
 
 def _dry(args: dict[str, JSON], name: str, value: JSON, tool: BaseTool) -> dict[str, JSON]:
