@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import sqlalchemy as sa
 
 from checkvalve.approvals import plans, reach, votes
 from checkvalve.approvals.delegations import standing_in
+from checkvalve.approvals.handed import REVIEWER
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.records import Proposal, State
@@ -21,9 +21,6 @@ from checkvalve.approvals.roles import People, Role, Roster, account_of, account
 from checkvalve.approvals.subjectrows import Held
 from checkvalve.approvals.votes import Tally, Vote, Voter
 from checkvalve.filters.strictjson import JSON
-
-REVIEWER: Final = "reviewer:"
-"""What the giver of a permit begins with that is a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,5 +165,5 @@ def standing(connection: sa.Connection, proposal: Proposal, *, single_user: bool
 
 
 __all__ = [
-    "REVIEWER", "Standing", "counting_for_permit", "standing", "still_counting", "used_voices", "votes_behind",
+    "Standing", "counting_for_permit", "standing", "still_counting", "used_voices", "votes_behind",
 ]  # fmt: skip

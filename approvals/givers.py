@@ -14,8 +14,9 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from checkvalve.approvals import askers, plans, votes
-from checkvalve.approvals.counting import REVIEWER, counting_for_permit, votes_behind
+from checkvalve.approvals.counting import counting_for_permit, votes_behind
 from checkvalve.approvals.errors import CredentialError
+from checkvalve.approvals.handed import REVIEWER
 from checkvalve.approvals.mandate_entry import MandateEntry
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.question import UNREADABLE, Question

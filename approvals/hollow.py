@@ -21,12 +21,12 @@ Path = tuple[str | int, ...]
 
 def hollow_leaves(args: Mapping[str, JSON]) -> list[Leaf]:
     """Return a leaf for each empty member of the lists in a call; none where there are only a few."""
-    found = [Leaf(path, _NOTHING) for name, value in args.items() for path in _hollow((name,), value, in_list=False)]
+    found = [Leaf(path, _NOTHING) for name, value in args.items() for path in _hollow(name, value)]
     return found if len(found) > FEW else []
 
 
-def _hollow(path: Path, value: JSON, *, in_list: bool) -> Iterator[Path]:
-    waiting: list[tuple[Path, JSON, bool]] = [(path, value, in_list)]
+def _hollow(name: str, value: JSON) -> Iterator[Path]:
+    waiting: list[tuple[Path, JSON, bool]] = [((name,), value, False)]
     while waiting:
         where, item, inside = waiting.pop()
         if inside and item in (None, "", [], {}):

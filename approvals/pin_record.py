@@ -1,9 +1,9 @@
 """The versions of a question in the log: written before anybody can say yes, compared when the permit is used.
 
-1. What was read first stays; it is written only while the question is open. 2. Where
-something could not be read, the same transaction closes the question: nobody is asked to decide what could not be held
-to. 3. A yes is taken only where the versions are written. 4. Right before an effect they are compared with what was
-just read, in the transaction that takes the permit.
+1. What was read first stays; it is written only while the question is open. 2. Where something could not be read, the
+same transaction closes the question: nobody is asked to decide what could not be held to. 3. A yes is taken only where
+the versions are written. 4. Right before an effect they are compared with what was just read, in the transaction that
+takes the permit.
 
 Guarantees: only events that are as they were written count, and only of exactly this digest.
 """

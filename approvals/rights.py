@@ -19,9 +19,9 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import askers, plans, reach, votes
 from checkvalve.approvals.breakglass import require_breaker
-from checkvalve.approvals.counting import REVIEWER, counting_for_permit, votes_behind
+from checkvalve.approvals.counting import counting_for_permit, votes_behind
 from checkvalve.approvals.errors import CredentialError, NotAllowedError, StoreCorruptError
-from checkvalve.approvals.handed import GLASS
+from checkvalve.approvals.handed import GLASS, REVIEWER
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.review_tables import plans as plan_rows

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import askers, moves, plans, reach
 from checkvalve.approvals.errors import StandingRuleError
+from checkvalve.approvals.handed import REVIEWER
 from checkvalve.approvals.own_call import own_call
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import Question
@@ -29,7 +30,6 @@ from checkvalve.approvals.standing import StandingRule
 
 PEOPLE: Final = 2
 """The most that can agree to a rule: who makes it, and who confirms it."""
-_REVIEWER: Final = "reviewer:"
 
 
 def persons_needed(
@@ -83,7 +83,7 @@ def require_good_end(connection: sa.Connection, proposal_id: str) -> None:
         StandingRuleError: it is such a call.
     """
     grant = moves.read_grant(connection, proposal_id)
-    if grant is None or not grant.issued_by.startswith(_REVIEWER):
+    if grant is None or not grant.issued_by.startswith(REVIEWER):
         raise not_for_rules("no reviewer approved this call")
     if connection.execute(sa.select(sa.exists().where(afterlooks.c.proposal_id == proposal_id))).scalar():
         raise not_for_rules("somebody broke the glass for this call")
