@@ -12,7 +12,8 @@ from __future__ import annotations
 from checkvalve.approvals import audit, moves, plans
 from checkvalve.approvals.deciding import require_responder
 from checkvalve.approvals.errors import ConflictError
-from checkvalve.approvals.ladder_ahead import asked, oncall_body
+from checkvalve.approvals.ladder_ahead import asked
+from checkvalve.approvals.ladder_event import oncall_body
 from checkvalve.approvals.ladder_scene import Around
 from checkvalve.approvals.oncall import ONCALL
 from checkvalve.approvals.plans import Plan

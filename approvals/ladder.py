@@ -24,7 +24,8 @@ from checkvalve.approvals import afterlook_due, deciding, ladder_ahead, ladder_s
 from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.ladder_ahead import Told, climb_ahead, hooks_due, stalled
 from checkvalve.approvals.ladder_apart import Apart
-from checkvalve.approvals.ladder_climb import CLOCK, Climbed, climb
+from checkvalve.approvals.ladder_climb import Climbed, climb
+from checkvalve.approvals.ladder_event import CLOCK
 from checkvalve.approvals.ladder_scene import ESCALATED
 from checkvalve.approvals.overdue import close_overdue, readable
 from checkvalve.approvals.plans import Plan

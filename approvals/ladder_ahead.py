@@ -19,16 +19,16 @@ import sqlalchemy as sa
 from checkvalve.approvals import audit, moves, plans
 from checkvalve.approvals.handed import EARLY
 from checkvalve.approvals.ladder_apart import Apart
+from checkvalve.approvals.ladder_event import saying
 from checkvalve.approvals.ladder_scene import ESCALATED, Around, has_steps, told_steps
-from checkvalve.approvals.ladder_steps import ASKED, TOO_FEW, Scene, Step, cannot, why_nobody
+from checkvalve.approvals.ladder_steps import ASKED, TOO_FEW, Scene, Step, why_nobody
 from checkvalve.approvals.oncall import ONCALL, OnDuty
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.review_tables import plans as plan_rows
-from checkvalve.approvals.rungs import Rung, rungs, who_should_look
+from checkvalve.approvals.rungs import Rung, rungs
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import proposals
-from checkvalve.filters.strictjson import JSON
 
 _row = plan_rows.c
 
@@ -70,16 +70,6 @@ def hooks_of(ladder: Sequence[Rung], start: int, end: int, ahead: int) -> set[st
 def is_told(ladder: Sequence[Rung], number: int, ahead: int) -> bool:
     """Say whether a rung is a step that was told before its time."""
     return bool(ladder[number].to) and sum(bool(rung.to) for rung in ladder[: number + 1]) <= ahead
-
-
-def oncall_body(to: Sequence[str], answers: Mapping[str, OnDuty], scene: Scene) -> dict[str, JSON]:
-    """Return what the event of a step says of those on call: what each hook answered, and who cannot decide."""
-    named = {word.removeprefix(ONCALL) for word in to if word.startswith(ONCALL)}
-    if not named:
-        return {}
-    found: dict[str, JSON] = {"oncall": {name: answers[name].to_json() for name in sorted(named) if name in answers}}
-    reasons = cannot(Step(tuple(to), answers), scene)
-    return {**found, "cannot": {**reasons}} if reasons else found
 
 
 def stalled(queue: Queue, names: Sequence[str], now: int, apart: Apart) -> list[str]:
@@ -188,15 +178,10 @@ class _Standing:
         answers: Mapping[str, OnDuty],
         now: int,
     ) -> Told:
-        scene = self.scene
-        who = who_should_look(
-            rung, scene.staff, scene.plan, scene.question, requester=scene.requester, voted=scene.voted, oncall=answers
-        )
-        body: dict[str, JSON] = {"state": State.PENDING.value, "by": "clock", "percent": rung.percent, "ahead": number}
-        body |= {"who": [*who], "to": [*rung.to], EARLY: {**reasons}}
-        body |= oncall_body(rung.to, answers, scene)
+        said = saying(rung, self.scene, answers)
+        body = said.body | {"ahead": number, EARLY: {**reasons}}
         audit.append(connection, at=now, kind=ESCALATED, subject=self.proposal.id, body=body)
-        return Told(number, who, reasons, cannot(Step(rung.to, answers), scene))
+        return Told(number, said.who, reasons, said.cannot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,4 +207,4 @@ def _standing(
     return _Standing.of(connection, proposal, scene, _Row(row.step, row.ahead, row.unreachable_at))
 
 
-__all__ = ["Told", "asked", "climb_ahead", "hooks_due", "hooks_of", "is_told", "lost", "oncall_body", "stalled"]
+__all__ = ["Told", "asked", "climb_ahead", "hooks_due", "hooks_of", "is_told", "lost", "stalled"]

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit, moves, plans
-from checkvalve.approvals.ladder_ahead import hooks_of, is_told, oncall_body
+from checkvalve.approvals.ladder_ahead import hooks_of, is_told
+from checkvalve.approvals.ladder_event import saying
 from checkvalve.approvals.ladder_scene import Around
-from checkvalve.approvals.ladder_steps import Scene
 from checkvalve.approvals.oncall import OnDuty
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import State
 from checkvalve.approvals.review_tables import plans as plan_rows
-from checkvalve.approvals.rungs import Rung, next_at, rungs, who_should_look
+from checkvalve.approvals.rungs import next_at, rungs
 from checkvalve.approvals.tablecheck import require_recorded
-from checkvalve.filters.strictjson import JSON
 
-CLOCK: Final = "clock"
 _row = plan_rows.c
 
 
@@ -77,26 +74,11 @@ def climb(
         rung = ladder[number]
         early = is_told(ladder, number, row.ahead)
         missed = early or (not rung.to and number != last)  # a newer reminder tells people
-        item, body = _climbed(proposal_id, rung, scene, {} if early else answers)
-        body |= {"step": number + 1, **({"missed": True} if missed else {})}
+        said = saying(rung, scene, None if early else answers)
+        body = said.body | {"step": number + 1, **({"missed": True} if missed else {})}
         audit.append(connection, at=now, kind=f"proposal.{rung.kind}", subject=proposal_id, body=body)
-        found += [] if early else [item]
+        found += [] if early else [Climbed(proposal_id, rung.kind, said.who, cannot=said.cannot)]
     return found
 
 
-def _climbed(
-    proposal_id: str, rung: Rung, scene: Scene, answers: Mapping[str, OnDuty]
-) -> tuple[Climbed, dict[str, JSON]]:
-    staff, plan = scene.staff, scene.plan
-    who = who_should_look(
-        rung, staff, plan, scene.question, requester=scene.requester, voted=scene.voted, oncall=answers
-    )
-    body: dict[str, JSON] = {"state": State.PENDING.value, "by": CLOCK, "percent": rung.percent, "who": [*who]}
-    if rung.to:
-        body |= {"to": [*rung.to], **(oncall_body(rung.to, answers, scene) if answers else {})}
-    said = body.get("cannot")
-    reasons = {name: str(why) for name, why in said.items()} if isinstance(said, dict) else {}
-    return Climbed(proposal_id, rung.kind, who, cannot=reasons), body
-
-
-__all__ = ["CLOCK", "Climbed", "climb"]
+__all__ = ["Climbed", "climb"]
