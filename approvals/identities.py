@@ -176,7 +176,7 @@ class Identities:
             # what is asked for in its names is still that person's, and one row says so of one account
             raise AccountError(
                 "this identity was another person's here",
-                remedy="if both are you, let an administrator join them: checkvalve approvals reviewer join",
+                remedy="if both are you, let an administrator join them: checkvalve approvals reviewer same",
             )
         connection.execute(sa.delete(identities).where(mine))
         said = {**key, "name": name, "address": folded(identity.name)}
