@@ -20,6 +20,7 @@ MACHINES: dict[str, dict[str, Any]] = {
     "a subject that is the client": {"sub": "ci", "client_id": "ci", "name": "CI"},
     "a service app of Okta": {"sub": "0oa1", "cid": "0oa1", "name": "CI"},
     "a subject that is our client": {**PERSON, "sub": CLIENT},
+    "our client where no claim names it": {"sub": CLIENT, "name": "CI"},
     "nothing that a person would have": {"sub": "u-9", "azp": CLIENT, "aud": CLIENT},
     "empty claims": {"sub": "u-9", "email": "", "name": None, "amr": []},
 }
