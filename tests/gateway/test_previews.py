@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.erasure import erase_call
 from checkvalve.approvals.policy import parse_policy
 from checkvalve.approvals.previews import FAILED, HEAD, MADE, TAIL, preview_of, thread_for
@@ -30,11 +29,6 @@ def bank(tmp_path: Path) -> Iterator[Bank]:
     found.end()
 
 
-def kinds(bank: Bank, name: str) -> list[str]:
-    with bank.queue.store.read() as connection:
-        return [event.kind for event in read_events(connection, subject=name)]
-
-
 def test_a_reading_tool_shows_what_a_call_would_do(bank: Bank) -> None:
     state = bank.ask(bank.agent(TRANSFER))
     assert state["__interrupt__"]
@@ -44,7 +38,7 @@ def test_a_reading_tool_shows_what_a_call_would_do(bank: Bank) -> None:
     assert "fees" not in str(state["messages"]), "no model is shown it"
     made = bank.queue.get(found.call)
     assert (made.state, made.verdict_name, made.thread) == (State.SUCCEEDED, "allow", thread_for(question.id))
-    assert (kinds(bank, question.id)[0], kinds(bank, question.id)[-1]) == ("proposal.recorded", MADE)
+    assert (bank.kinds(question.id)[0], bank.kinds(question.id)[-1]) == ("proposal.recorded", MADE)
     assert verify(bank.gateway.store).ok
 
 
@@ -93,7 +87,7 @@ def test_what_takes_too_long_is_no_preview_and_the_question_stays(tmp_path: Path
         bank.ask_awaited(agent)
     found = seen(bank.preview())
     assert (found.why, found.reason) == ("too_late", "no preview: it took longer than the manifest allows")
-    assert kinds(bank, bank.waiting().id)[-1] == FAILED
+    assert bank.kinds(bank.waiting().id)[-1] == FAILED
     assert bank.queue.list([State.UNKNOWN]) == [], "nobody has to settle a read"
     bank.end()
 
@@ -147,7 +141,7 @@ def test_a_tool_that_says_it_would_fail_is_shown_with_that(bank: Bank) -> None:
 def test_an_edit_is_tried_anew_and_the_old_preview_is_not_shown_for_it(bank: Bank) -> None:
     agent = bank.agent(TRANSFER)
     bank.ask(agent)
-    old, new = bank.edited(to=TO, amount=70)
+    old, new = bank.waiting(), bank.edited(to=TO, amount=70)
     found = seen(preview_of(bank.queue, new))
     assert (found.why, found.text) == ("edited", ""), "nobody has tried it yet"
     agent.invoke(None, CONFIG, durability="sync")
@@ -158,7 +152,7 @@ def test_an_edit_is_tried_anew_and_the_old_preview_is_not_shown_for_it(bank: Ban
 
 def test_a_wait_that_finds_an_edit_tries_it(bank: Bank) -> None:
     bank.ask(bank.agent(TRANSFER, on_review="return"))
-    _, new = bank.edited(to=TO, amount=70)
+    new = bank.edited(to=TO, amount=70)
     bank.ask(bank.agent(TRANSFER, TRANSFER, TRANSFER, on_review="return"), "go on")
     assert bank.effects == ["quoted 50 EUR", "quoted 70 EUR"]
     assert seen(preview_of(bank.queue, new)).why == ""
