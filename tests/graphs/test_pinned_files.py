@@ -153,6 +153,23 @@ def test_a_file_that_changes_while_it_is_read_has_no_version(folder: Path, monke
     assert why(file_version(pin(folder), "plan.txt")) == "moving"
 
 
+def test_a_file_that_is_written_over_while_it_is_read_has_no_version(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is as large as before, so its size says nothing."""
+    seen, looks = os.fstat, list[int]()
+
+    def rewritten(file: int) -> os.stat_result:
+        looks.append(file)
+        if len(looks) > 1:
+            (folder / "plan.txt").write_bytes(b"the prey")
+            os.utime(folder / "plan.txt", ns=(1, 1))
+        return seen(file)
+
+    monkeypatch.setattr(os, "fstat", rewritten)
+    assert why(file_version(pin(folder), "plan.txt")) == "moving"
+
+
 def test_a_missing_file_is_a_version_where_the_manifest_says_so(folder: Path) -> None:
     assert file_version(pin(folder, may_be_missing=True), "new/none.txt") == Version("path", "file")
 
