@@ -27,7 +27,9 @@ from checkvalve.approvals.pins import (
     compare,
     read_found,
 )
+from checkvalve.approvals.pins_shown import Moved, Pinned, PinnedItem, PinnedPart
 from checkvalve.approvals.policy import load_policy
+from checkvalve.approvals.redaction import Veil
 
 MANIFEST = """
 name: office
@@ -214,3 +216,14 @@ def test_explain_says_what_is_pinned_and_where_nothing_is(verdict: str, said: st
     step = explain("update_contact", "write", spec, decision, load_policy(None)).steps[-1]
     assert step.details[0].startswith(said)
     assert step.data["pins"] == ["file"]
+
+
+def test_no_secret_is_shown_in_a_path_or_in_what_ended_a_permit() -> None:
+    key = "AKIA" + "Q7RM3TB2ZX9KPLWD"
+    path = PinnedItem("path", "file", f"notes/{key}.txt", 3, (PinnedPart("$", "sha256:00"),))
+    state = PinnedItem("get_contact", "record", parts=(PinnedPart("$.state", "sha256:01", f'"{key}"'),))
+    found = Pinned("read", 1, (path,), moved=Moved(CHANGED, "get_contact", was=state, now=state))
+    assert str(found).count(key) == 3
+    shown = found.under(Veil(b"k" * 32))
+    assert key not in str(shown) + str(shown.to_json())
+    assert shown.items[0].target.startswith("notes/")
