@@ -166,6 +166,20 @@ def test_an_address_that_another_took_the_place_of_stays_that_persons(at: People
         assert at.panel.yes(row, at.ben).state is State.APPROVED
 
 
+def test_nobody_stands_in_for_who_asked_under_an_earlier_name(at: People) -> None:
+    linked, proof = Identities(at.queue.reviewers), Proof(at.ann, "token", at.clock())
+    linked.remove(at.ann, ISSUER, "u-17", proof)
+    linked.link(at.ann, Identity(ISSUER, "u-17", "ann.new@corp.example"), proof)
+    cem = at.panel.add("cem", Role.RESPONDER)
+    handing = Delegations(at.queue.store, at.clock, at.queue.reviewers)
+    handing.give(at.ann, "cem", reason="on holiday", expires_at=at.clock() + 10**9)
+    row = at.propose("ann@corp.example")
+    with pytest.raises(NotAllowedError, match="takes the role"):
+        at.panel.yes(row, cem)
+    assert at.waits(row)
+    assert at.panel.yes(at.propose("zoe"), cem).state is State.APPROVED
+
+
 def test_nobody_stands_in_for_who_asked_by_taking_a_link_out(at: People) -> None:
     cem = at.panel.add("cem", Role.RESPONDER)
     handing = Delegations(at.queue.store, at.clock, at.queue.reviewers)
