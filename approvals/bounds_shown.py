@@ -10,27 +10,16 @@ Guarantees: pure; terminal, pages and programs show the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
-from checkvalve.approvals.redaction import OPEN_ROLES, Veil, apart
+from checkvalve.approvals.redaction import OPEN_ROLES, Veil
 from checkvalve.approvals.standing import StandingRule
 from checkvalve.approvals.standing_values import Constraint
 from checkvalve.filters.strictjson import JSON
 
 
-def judged_json(value: JSON, veil: Veil) -> JSON:
-    """Return a value whose texts a person judges by, as it is shown."""
-    if isinstance(value, str):
-        return veil.judged(value)
-    if isinstance(value, dict):
-        names = apart(value, veil.judged)
-        return {names[key]: judged_json(item, veil) for key, item in value.items()}
-    return [judged_json(item, veil) for item in value] if isinstance(value, list) else value
-
-
 def mandate_shown(found: Mapping[str, JSON], veil: Veil) -> dict[str, JSON]:
     """Return the published form of a mandate as it is shown."""
-    return {name: judged_json(value, veil) for name, value in found.items()}
+    return {name: veil.judged_json(value) for name, value in found.items()}
 
 
 def rule_words(rule: StandingRule, veil: Veil) -> str:
@@ -40,18 +29,18 @@ def rule_words(rule: StandingRule, veil: Veil) -> str:
 
 def rule_shown(found: Mapping[str, JSON], rule: StandingRule, veil: Veil) -> dict[str, JSON]:
     """Return the published form of a standing rule, or of a trial of one, as it is shown; ``rule`` is what it is of."""
-    told = {name: judged_json(value, veil) for name, value in found.items()}
-    body = judged_json(rule.to_json(), veil)
+    told = {name: veil.judged_json(value) for name, value in found.items()}
+    body = veil.judged_json(rule.to_json())
     if isinstance(body, dict):
         body["arguments"] = [_argument(item, veil) for item in rule.constraints]
     return told | {"rule": body, "in_words": rule_words(rule, veil)}
 
 
 def _argument(item: Constraint, veil: Veil) -> dict[str, JSON]:
-    shown = veil.json if item.role in OPEN_ROLES else partial(judged_json, veil=veil)
+    shown = veil.json if item.role in OPEN_ROLES else veil.judged_json
     return {
-        name: shown(value) if name == item.how else judged_json(value, veil) for name, value in item.to_json().items()
+        name: shown(value) if name == item.how else veil.judged_json(value) for name, value in item.to_json().items()
     }
 
 
-__all__ = ["judged_json", "mandate_shown", "rule_shown", "rule_words"]
+__all__ = ["mandate_shown", "rule_shown", "rule_words"]

@@ -109,12 +109,21 @@ class Veil:
 
     def json(self, value: JSON) -> JSON:
         """Return a value as it is shown, texts and names in it one by one."""
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, dict):
-            names = apart(value, self.text)
-            return {names[key]: self.json(item) for key, item in value.items()}
-        return [self.json(item) for item in value] if isinstance(value, list) else value
+        return one_by_one(value, self.text)
+
+    def judged_json(self, value: JSON) -> JSON:
+        """Return a value as it is shown whose texts a person judges by."""
+        return one_by_one(value, self.judged)
+
+
+def one_by_one(value: JSON, show: Callable[[str], str]) -> JSON:
+    """Return a value in which each text, and each name apart from the others, is as ``show`` gives it."""
+    if isinstance(value, str):
+        return show(value)
+    if isinstance(value, dict):
+        names = apart(value, show)
+        return {names[key]: one_by_one(item, show) for key, item in value.items()}
+    return [one_by_one(item, show) for item in value] if isinstance(value, list) else value
 
 
 def apart(names: Iterable[str], show: Callable[[str], str]) -> dict[str, str]:

@@ -133,11 +133,11 @@ def headline(row: Seen) -> Headline:
     tool = f"{row.server}/{row.tool}" if row.server else row.tool
     title = row.decision.get("title")
     if isinstance(title, str) and title:
-        words = title[: 2 * MAX_TITLE]
-        named = {part: _under(row, part) for is_slot, part in pieces_of(words) if is_slot}
+        words, values = title[: 2 * MAX_TITLE], _values(row)
+        named = {part: _under(values, part) for is_slot, part in pieces_of(words) if is_slot}
         said = [value for found in named.values() for value in found]
         slots = {name: _slot(name, found) for name, found in named.items()}
-        return Headline(words, "", tool, slots, _also(row, said))
+        return Headline(words, "", tool, slots, _also(values, said))
     return _default(row, tool)
 
 
@@ -158,7 +158,8 @@ def _default(row: Seen, tool: str) -> Headline:
     if effect == "answer" or effect not in set(Effect):
         key = effect if effect == "answer" else "none"
         return Headline(SENTENCES[key], key, tool, {})
-    by_role = _by_role(row)
+    values = _values(row)
+    by_role = _by_role(row, values)
     roles = _ROLES.get(effect, (Role.TARGET, Role.SELECTOR))
     whats = next((found for role in roles if (found := by_role.get(role))), [])
     amounts = by_role.get(Role.AMOUNT, []) if effect == Effect.PAY else []
@@ -168,7 +169,7 @@ def _default(row: Seen, tool: str) -> Headline:
         key = {(True, True): "pay", (True, False): "pay.amount", (False, True): "pay.what"}.get(have, "pay.bare")
     else:
         key = effect if what.values else f"{effect}.bare"
-    return Headline(SENTENCES[key], key, tool, {WHAT: what, AMOUNT: amount}, _also(row, [*whats, *amounts]))
+    return Headline(SENTENCES[key], key, tool, {WHAT: what, AMOUNT: amount}, _also(values, [*whats, *amounts]))
 
 
 def _slot(name: str, found: Sequence[Value]) -> Slot:
@@ -177,23 +178,23 @@ def _slot(name: str, found: Sequence[Value]) -> Slot:
     return Slot(name, tuple(ordered[:MAX_VALUES]), max(0, len(ordered) - MAX_VALUES))
 
 
-def _also(row: Seen, said: Sequence[Value]) -> Slot | None:
+def _also(values: Sequence[Value], said: Sequence[Value]) -> Slot | None:
     """Return what the question is about and the sentence does not say."""
     at = {value.at for value in said}
-    left = [value for value in _values(row) if value.asked and value.at not in at]
+    left = [value for value in values if value.asked and value.at not in at]
     return _slot(ALSO, left) if left else None
 
 
-def _by_role(row: Seen) -> dict[str, list[Value]]:
+def _by_role(row: Seen, values: Iterable[Value]) -> dict[str, list[Value]]:
     found: dict[str, list[Value]] = {}
-    for value in _values(row):
+    for value in values:
         role, _ = row.declared.of(value.at)
         found.setdefault(role, []).append(value)
     return found
 
 
-def _under(row: Seen, name: str) -> list[Value]:
-    return [value for value in _values(row) if value.at == name or value.at.startswith(f"{name}.")]
+def _under(values: Iterable[Value], name: str) -> list[Value]:
+    return [value for value in values if value.at == name or value.at.startswith(f"{name}.")]
 
 
 def _values(row: Seen) -> list[Value]:
