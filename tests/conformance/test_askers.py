@@ -216,6 +216,23 @@ def test_nobody_breaks_the_glass_of_their_own_call_by_taking_a_link_out(store: S
     assert verify(store).ok
 
 
+def test_an_earlier_name_counts_for_the_glass_and_for_who_looks_afterwards(store: Store, clock: HandClock) -> None:
+    desk = busy(store, clock)
+    zoe, eve = add(desk, "zoe", *Role), add(desk, "eve", Role.BREAKER)
+    linked, proof = Identities(desk.queue.reviewers), Proof(zoe, "token", clock())
+    linked.link(zoe, Identity(ISSUER, "u-9", "zoe@corp.example"), proof)
+    linked.remove(zoe, ISSUER, "u-9", proof)
+    linked.link(zoe, Identity(ISSUER, "u-9", "zoe.new@corp.example"), proof)
+    request = ActionRequest.build("send", {"to": "a@x.example"}, thread="t", call_id="c", requester="zoe@corp.example")
+    row = desk.propose(REVIEW, request=request)
+    with pytest.raises(NotAllowedError, match="asked for this call"):
+        broken(desk, zoe, row)
+    Executor(desk.queue, wait=timedelta()).run(broken(desk, eve, row).id, lambda args, key: "sent")
+    with pytest.raises(NotAllowedError, match="asked for this call"):
+        looks(desk).close(row.id, zoe, FINDING)
+    assert not looks(desk).close(row.id, desk.reviewer, FINDING).is_open
+
+
 def test_a_yes_costs_no_statement_more_for_a_further_account(at: People) -> None:
     """Accounts of those who asked and of who says yes are read, and their events, in one statement each."""
     counts = []
