@@ -28,6 +28,7 @@ rules:
   - {name: pages, when: {tool: pages}, channels: [web]}
   - {name: words, when: {tool: words}, note_required: true}
   - {name: proof, when: {tool: proof}, step_up: true}
+  - {name: both, when: {tool: both}, approve: [{approver: 2}], step_up: true}
   - {name: never, when: {tool: never}, break_glass: false}
 """
 WAY = deque[tuple[State, tuple[State, ...]]]

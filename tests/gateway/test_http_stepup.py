@@ -74,12 +74,14 @@ def test_nobody_gives_a_password_in_vain(place: World, given: str, monkeypatch: 
         answer = place.say(row, who=who, password=given, **more)
         return answer.status_code, answer.json()["cause"]
 
-    row, mine = place.ask("proof"), place.ask("proof", requester="boss")
+    row, mine, both = place.ask("proof"), place.ask("proof", requester="boss"), place.ask("both")
+    assert place.say(both, password=SECRET).json()["state"] == "pending", "one more is needed"
     monkeypatch.setattr(Tries, "may_try", looked_at)
     assert said(row, "far") == (403, "out_of_scope")
     assert said(row, "viewer") == (403, "role_missing")
     assert said(row, "program") == (403, "not_a_person")
     assert said(mine) == (403, "own_call")
+    assert said(both) == (409, "vote_given")
     assert said(replace(row, digest=mine.digest))[1] == "wrong_digest"
     assert place.say(row, "reject", "ben").status_code == 200
     assert said(row) == (409, "already_rejected")
