@@ -109,3 +109,10 @@ def test_13_a_message_has_one_part_of_html_and_as_many_marks_as_a_person_makes()
     assert plain_words({"text": "ok", "attachments": [part]}) == ("ok",)
     assert plain_words({"text": "ok", "attachments": [part, part]}) is None
     assert plain_words({"text": "ok", "attachments": [{**part, "content": part["content"] + "<br>"}]}) is None
+
+
+@pytest.mark.parametrize("kinds", [("x", "Mention"), ("Mention", "x"), ("Mention", "Mention")], ids="/".join)
+def test_13_a_mark_that_says_one_thing_twice_is_not_plain(kinds: tuple[str, str]) -> None:
+    """A client takes the first of the two, and what is taken for a mention is left out of the words."""
+    said = " ".join(f"itemtype='http://schema.skype.com/{kind}'" for kind in kinds)
+    assert plain_words({"text": f"yes <span {said}>, but not this one</span>"}) is None

@@ -94,6 +94,22 @@ def test_rules_and_people_have_their_own_rate_and_what_ran_out_is_counted(desk: 
     assert ann.quick == Share(0, 0)
 
 
+def test_a_quick_no_is_no_quick_yes_and_the_fullest_hour_is_one_hour_long(desk: Desk) -> None:
+    for number, (minutes, is_yes) in enumerate(((0, True), (30, False), (30, True), (1, True))):
+        desk.clock.advance(minutes=minutes)
+        row = asked(desk, f"t{number}")
+        attention.note_shown(desk.queue.store, row.id, "ann", at=desk.clock(), now=desk.clock(), whole=True)
+        desk.clock.advance(seconds=0 if is_yes else 1)
+        if is_yes:
+            yes(desk, row)
+        else:
+            desk.queue.reject(row.id, desk.reviewer)
+    told = found(desk)
+    (ann,) = told.people
+    assert (ann.approved, ann.rejected, ann.shown, ann.fullest_hour) == (3, 1, 4, 3)
+    assert ann.quick == told.attention.quick == Share(3, 3)
+
+
 def test_what_was_opened_is_counted_as_known_only_where_a_surface_knows_it(desk: Desk) -> None:
     """A whole card is opened, no card on the pages is not opened; of a folded one, and elsewhere, nobody knows."""
     whole, folded, later, none, rest, chat = (asked(desk, f"t{number}") for number in range(6))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -202,6 +203,21 @@ def test_an_installed_entry_point_is_a_program_of_the_file(tmp_path: Path, monke
 def on_call(name: str, at: datetime) -> list[str]:
     assert at.tzinfo is UTC
     return [f"ann of {name} at {at:%Y-%m-%d}"]
+
+
+@pytest.mark.claim("C9")
+def test_a_program_is_not_taken_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent may be able to write there; whatever is imported is looked for elsewhere, and the path is put back."""
+    (tmp_path / "planted_oncall.py").write_text("def on_call(name, at):\n    return ['mallory']\n")
+    monkeypatch.chdir(tmp_path)
+    path = ["", ".", str(tmp_path), *sys.path]
+    monkeypatch.setattr(sys, "path", list(path))
+    point = importlib.metadata.EntryPoint("pager", "planted_oncall:on_call", oncall_hooks.GROUP)
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda *, group: [point] if "oncall" in group else [])
+    (tmp_path / "oncall.toml").write_text('[[program]]\nname = "night"\nentry = "pager"\n')
+    with pytest.raises(OnCallError, match=r"cannot be loaded \(ModuleNotFoundError\)"):
+        FileOnCall(tmp_path / "oncall.toml", lambda: AT).load()
+    assert sys.path == path
 
 
 def test_a_clock_in_microseconds_is_the_moment_that_a_program_gets() -> None:

@@ -130,3 +130,7 @@ def test_the_doctor_names_what_nobody_owns(place: Place) -> None:
     owned = place.told(Settings(database_url=place.url, agent_owner="Zoe, ann"))
     assert {one.state for one in owned} == {State.OK}
     assert any("zoe, ann" in one.text for one in owned)
+    place.reviewer("add", "old-bot", "--program")
+    assert any("old-bot" in one.text for one in place.told())
+    place.reviewer("disable", "old-bot")
+    assert not any("old-bot" in one.text for one in place.told())
