@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from functools import partial
 from threading import Barrier
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 import sqlalchemy as sa
 
 from checkvalve.approvals.causes import Cause
+from checkvalve.approvals.decision import ArgumentReport
 from checkvalve.approvals.delegations import Delegations
 from checkvalve.approvals.errors import ApprovalError, ConflictError, CredentialError, NotAllowedError, QueueError
 from checkvalve.approvals.errors import StoreCorruptError as Corrupt
@@ -20,6 +23,7 @@ from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.notices import KINDS
 from checkvalve.approvals.outbox import Outbox
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.revoking import may_revoke, revoke, revoke_own
 from checkvalve.approvals.roles import Role, Scope
 from checkvalve.approvals.store import Store
@@ -106,6 +110,17 @@ def test_nobody_else_may(at: Panel, roles: tuple[Role, ...], scope: Scope) -> No
         revoke(at.queue, row.id, at.ann)  # type: ignore[attr-defined]
     assert not may_revoke(at.queue, row, at.ann)  # type: ignore[attr-defined]
     assert at.queue.get(row.id) == row
+
+
+def test_an_administrator_takes_back_whatever_the_amount(at: Panel) -> None:
+    """A limit of amounts is one of a yes, and nobody says yes here."""
+    few = at.add("few", Role.ADMINISTRATOR, scope=Scope(max_amount=Decimal(100)))
+    request = ActionRequest.build("pay", {"sum": "500"}, thread="t", call_id="c1", requester="bob")
+    report = ArgumentReport("sum", "amount", "number", sufficient=False, origins=())
+    row = at.queue.propose(request, replace(at.decision(), action="pay", arguments=(report,)))
+    row = at.yes(row, at.boss)
+    assert may_revoke(at.queue, row, few)
+    assert revoke(at.queue, row.id, few).state is State.REVOKED
 
 
 def test_who_asked_takes_it_back_through_a_program(at: Panel) -> None:
