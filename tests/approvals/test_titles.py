@@ -245,3 +245,15 @@ def test_no_value_holds_what_looks_like_the_closing_mark(mark: str) -> None:
 
 def test_twin_an_apostrophe_stays() -> None:
     assert without_quotes("Ann\u2019s and Bob's") == "Ann\u2019s and Bob's"
+
+
+@pytest.mark.parametrize(
+    ("sure", "said"), [(False, "\u201ca@b.example\u201d \u27e8untrusted\u27e9"), (True, "\u201ca@b.example\u201d")]
+)
+def test_of_several_origins_the_worst_one_is_said_unless_the_best_one_is_enough(
+    desk: Desk, sure: bool, said: str
+) -> None:
+    both = (dict(ORIGINS["untrusted"]), dict(ORIGINS["verified"]))
+    found = ArgumentReport("to", "target", "text", sufficient=sure, origins=both)
+    row = call(desk, {"to": "a@b.example"}, [found], title="Write to {to}")
+    assert in_words(row) == f"Write to {said}"
