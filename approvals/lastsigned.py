@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -94,6 +96,27 @@ def read_signed(file: Path) -> str | None:
         return None
     except (OSError, UnicodeError) as error:
         raise LogError(f"the file of the last checkpoint {file} cannot be read", remedy="check its owner") from error
+
+
+@contextmanager
+def alone(file: Path) -> Iterator[None]:
+    """Let one sealer of this machine work at a time, so that the file of what was signed only grows.
+
+    Raises:
+        LogError: its folder cannot be used.
+    """
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place = os.open(file.with_name(file.name + ".lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        raise LogError(
+            f"the folder of {file} cannot be used: {error.strerror}", remedy="check the folder and its permissions"
+        ) from error
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(place)
 
 
 def write_signed(file: Path, note: Note) -> None:

@@ -17,11 +17,9 @@ before it as ever. Where 2 or 3 fail, nothing is signed and :class:`LogTamperedE
 
 from __future__ import annotations
 
-import fcntl
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -36,7 +34,7 @@ from checkvalve.approvals.closedlogs import base_of, require_first
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.judge import KEYS, ROTATED
 from checkvalve.approvals.keychange import Known, followed, is_out, require_told, signers, told
-from checkvalve.approvals.lastsigned import newest, opened, parse_size, read_signed, whole, write_signed
+from checkvalve.approvals.lastsigned import alone, newest, opened, parse_size, read_signed, whole, write_signed
 from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.merkle import consistency_proof, leaf_hash
 from checkvalve.approvals.notes import Note
@@ -155,7 +153,7 @@ class Sealer:
             LogTamperedError: the database is not what was signed before.
             LogError: a file cannot be written, or the log is of another name.
         """
-        with self._alone():
+        with self._lock, alone(self._signed):
             for _ in range(_ROUNDS):
                 done = self._round()
                 if done is not None:
@@ -277,21 +275,3 @@ class Sealer:
             last = connection.execute(sa.select(events.c.at).order_by(events.c.seq.desc()).limit(1)).scalar()
             if unless_after is None or last is None or last <= unless_after:  # another replica may have been faster
                 audit.append(connection, at=self._clock(), kind=kind, body=body)
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Let one sealer of this machine work at a time, so that the file of what was signed only grows."""
-        with self._lock:
-            try:
-                self._signed.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                place = os.open(self._signed.with_name(self._signed.name + ".lock"), os.O_CREAT | os.O_RDWR, 0o600)
-            except OSError as error:
-                raise LogError(
-                    f"the folder of {self._signed} cannot be used: {error.strerror}",
-                    remedy="check the folder and its permissions",
-                ) from error
-            try:
-                fcntl.flock(place, fcntl.LOCK_EX)
-                yield
-            finally:
-                os.close(place)
