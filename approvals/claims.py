@@ -217,14 +217,28 @@ class Claims:
                 )
         return proposal
 
-    def recover(self) -> list[Proposal]:
-        """Look at every attempt that is still open, and return the proposals that became unknown."""
+    def recover(self, damaged: list[str] | None) -> list[Proposal]:
+        """Look at every attempt that is still open, and return the proposals that became unknown.
+
+        Raises:
+            StoreCorruptError: one was changed beside the log, and there is no ``damaged`` to name it in.
+        """
         join = proposals.join(attempt_rows, proposals.c.id == attempt_rows.c.proposal_id)
         query = sa.select(attempt_rows).select_from(join).where(proposals.c.state == State.EXECUTING.value)
         with self._queue.store.read() as connection:
             running = [Attempt(**row) for row in connection.execute(query).mappings()]
-        found = (self._recover_one(attempt.proposal_id, attempt) for attempt in running)
-        return [proposal for proposal in found if proposal is not None and proposal.state is State.UNKNOWN]
+        lost = list[Proposal]()
+        for attempt in running:
+            try:
+                found = self._recover_one(attempt.proposal_id, attempt)
+            except StoreCorruptError:
+                if damaged is None:
+                    raise
+                damaged.append(attempt.proposal_id)
+                continue
+            if found is not None and found.state is State.UNKNOWN:
+                lost.append(found)
+        return lost
 
 
 def _is_gone(attempt: Attempt, now: int) -> bool:

@@ -138,9 +138,12 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Call
     def unknown(*, as_json: AsJson = False) -> None:
         """List the calls whose outcome nobody knows; look at their effect, then settle them."""
         with opened(open_queue) as queue:
-            Executor(queue).recover()  # a call whose process died a moment ago is one of them
-            lost = queue.veiling.all(queue.list([State.UNKNOWN]))
-            print_all(lost, queue.clock(), as_json=as_json, empty="no outcome is unknown")
+            damaged = list[str]()
+            Executor(queue).recover(damaged=damaged)  # a call whose process died a moment ago is one of them
+            listed = list_readable(queue, [State.UNKNOWN])
+            shown = queue.veiling.all(listed.rows)
+            print_all(shown, queue.clock(), as_json=as_json, empty="no outcome is unknown")
+            say_damaged([*damaged, *listed.damaged])
 
     @app.command()
     def show(
@@ -166,8 +169,10 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Call
     def recover(*, as_json: AsJson = False) -> None:
         """Find calls whose process died while they ran, and mark their outcome as unknown."""
         with opened(open_queue) as queue:
-            lost = queue.veiling.all(Executor(queue).recover())
+            damaged = list[str]()
+            lost = queue.veiling.all(Executor(queue).recover(damaged=damaged))
             print_all(lost, queue.clock(), as_json=as_json, empty="no call was left behind")
+            say_damaged(damaged)
 
 
 def _add_deciding(app: typer.Typer, open_queue: Callable[[], Queue], unpack: Callable[[JSON], str]) -> None:

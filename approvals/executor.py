@@ -119,9 +119,15 @@ class Executor:
             return self._failed(claim, error)
         return await asyncio.to_thread(self._succeeded, claim, value, keep)  # 6
 
-    def recover(self) -> list[Proposal]:
-        """Turn every attempt whose owner is dead into ``unknown``, for a person to settle, and return those."""
-        return self._claims.recover()
+    def recover(self, *, damaged: list[str] | None = None) -> list[Proposal]:
+        """Turn every attempt whose owner is dead into ``unknown``, for a person to settle, and return those.
+
+        Whoever gives a list ``damaged`` finds the ids there of what was changed beside the log; it holds up no other.
+
+        Raises:
+            StoreCorruptError: a call was changed beside the log, and no list was given.
+        """
+        return self._claims.recover(damaged)
 
     def look(self, proposal_id: str) -> Outcome:
         """Return how a proposal stands, with its recorded result, and run nothing."""

@@ -9,6 +9,7 @@ now is asked again; nothing here decides.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from checkvalve.approvals.executor import Executor
@@ -49,20 +50,30 @@ class LadderKeeper:
 
     def _watch(self) -> None:
         while not self._stop.is_set():
-            try:
-                for lost in self._executor.recover():
-                    get_logger().error(
-                        "the process that ran a call is gone: checkvalve approvals unknown", approval=lost.id
-                    )
-                self._tell(self._ladder.tick())
-                if self._seeding is not None and self._looks % SEED_EVERY == 0:
-                    self._seeding.tick()
-                self._looks += 1
-            except Exception as error:  # noqa: BLE001  # a store that does not answer now may do so in a second
-                self._complain("the clocks of the queue cannot be looked at now", type(error).__name__)
-            else:
-                self._said.discard("")
+            # each on its own: what goes wrong with one may not keep the others from their time
+            self._try(self._climb, "the clocks of the queue cannot be looked at now")
+            self._try(self._find_lost, "calls whose process died cannot be looked for now")
+            if self._seeding is not None and self._looks % SEED_EVERY == 0:
+                self._try(self._seeding.tick, "seeded items cannot be looked after now")
+            self._looks += 1
             self._stop.wait(self._every)
+
+    def _try(self, work: Callable[[], object], otherwise: str) -> None:
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001  # a store that does not answer now may do so in a second
+            self._complain(otherwise, type(error).__name__)
+        else:
+            self._said.discard(otherwise)
+
+    def _climb(self) -> None:
+        self._tell(self._ladder.tick())
+
+    def _find_lost(self) -> None:
+        damaged = list[str]()
+        for lost in self._executor.recover(damaged=damaged):
+            get_logger().error("the process that ran a call is gone: checkvalve approvals unknown", approval=lost.id)
+        self._tell_damaged(damaged)
 
     def _tell(self, look: Look) -> None:
         for item in look.done:
@@ -75,18 +86,21 @@ class LadderKeeper:
             if item.cannot:
                 codes = sorted(set(item.cannot.values()))
                 get_logger().error("who is on call cannot approve a call", approval=item.proposal_id, codes=codes)
-        for name in look.damaged:
-            if name not in self._said:
-                self._said.add(name)
-                get_logger().error("a call was changed beside the log: checkvalve audit verify", approval=name)
+        self._tell_damaged(look.damaged)
         for name, error in look.failed.items():
             if f"{name} {error}" not in self._said:
                 self._said.add(f"{name} {error}")
                 get_logger().error("the clock of a call cannot be looked at", approval=name, error=error)
 
+    def _tell_damaged(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self._said:
+                self._said.add(name)
+                get_logger().error("a call was changed beside the log: checkvalve audit verify", approval=name)
+
     def _complain(self, text: str, error: str) -> None:
-        if "" not in self._said:
-            self._said.add("")
+        if text not in self._said:
+            self._said.add(text)
             get_logger().warning(text, error=error)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 import typer
 
 from checkvalve.approvals import terminal
@@ -12,6 +13,7 @@ from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.store import Store
+from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.verify import verify
 from tests.approvals.conftest import Run
 from tests.approvals.made import ALLOW, DENY, MAIL, Desk, HandClock, tamper
@@ -199,6 +201,16 @@ def test_what_is_unknown_includes_a_call_whose_process_died_a_moment_ago(run: Ru
     name = orphan(desk, "other-boot/pid:[1]/1/1/x", desk.clock.now)
     assert desk.queue.get(name).state is State.EXECUTING
     assert name[:8] in run("approvals", "unknown").output
+
+
+@pytest.mark.parametrize("command", ["unknown", "recover"])
+def test_a_damaged_call_hides_no_other_one_whose_process_died(run: Run, desk: Desk, command: str) -> None:
+    damaged, lost = (orphan(desk, "other-boot/pid:[1]/1/1/x", desk.clock.now) for _ in range(2))
+    with desk.queue.store.write() as connection:
+        connection.execute(sa.update(proposals).where(proposals.c.id == damaged).values(decision="{"))
+    result = run("approvals", command)
+    assert lost[:8] in result.stdout
+    assert f"{damaged} was changed beside the log" in result.stderr
 
 
 def test_reviewers(run: Run, desk: Desk, token: dict[str, str]) -> None:
