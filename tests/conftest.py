@@ -20,6 +20,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from checkvalve.approvals import sqlite_file
+from tests import paid_once
 from tests.databases import KINDS, Databases, Server, programs, running_server
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -104,6 +105,15 @@ def patience() -> Iterator[None]:
     """Let writers of one SQLite file wait for each other for a minute: how long they do is a matter of the machine."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sqlite_file, "BUSY_TIMEOUT_MS", 60_000)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Pay once in this process for what every test would pay for again."""
+    with pytest.MonkeyPatch.context() as patched:
+        paid_once.migrate_once(patched, tmp_path_factory.mktemp("paid_once"))
+        paid_once.hash_quickly(patched)
         yield
 
 

@@ -7,6 +7,7 @@ from checkvalve.approvals.errors import CredentialError, QueueError
 from checkvalve.approvals.reviewers import Reviewers
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import reviewers
+from tests import paid_once
 from tests.approvals.made import QUICK, HandClock
 
 
@@ -26,6 +27,15 @@ def test_a_token_proves_its_person_and_is_kept_as_a_hash_only(board: Reviewers, 
     assert "$argon2id$" in stored
     assert secret not in stored
     assert secret not in repr(reviewer)
+
+
+@pytest.mark.claim("C4")
+def test_whoever_takes_the_database_does_not_try_secrets_quickly(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    paid_once.hash_slowly(monkeypatch)
+    board = Reviewers(store)
+    assert board.authenticate(board.add("ann")).name == "ann"
+    with store.read() as connection:
+        assert "$m=65536,t=3,p=4$" in connection.execute(sa.select(reviewers.c.token_hash)).scalar_one()
 
 
 @pytest.mark.claim("C4")

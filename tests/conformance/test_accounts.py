@@ -40,7 +40,7 @@ pytestmark = pytest.mark.claim("C4")
 
 @pytest.fixture
 def office(databases: Databases) -> Iterator[Office]:
-    with Store.open(databases.make()) as store:
+    with Store.open(databases.make(ready=True)) as store:
         yield Office.over(store, HandClock())
 
 
@@ -168,7 +168,7 @@ def test_a_passkey_is_added_once_and_with_its_person_verified(office: Office) ->
 
 
 def test_sessions_are_shared_by_servers_and_end(databases: Databases) -> None:
-    url, clock = databases.make(), HandClock()
+    url, clock = databases.make(ready=True), HandClock()
     with Store.open(url) as one, Store.open(url) as two:
         office = Office.over(one, clock)
         elsewhere = Sessions(two, clock, idle=600, absolute=3_600)
@@ -336,7 +336,7 @@ def test_a_stranger_uses_up_the_strangers_count_alone(office: Office) -> None:
 
 
 def test_parallel_tries_do_not_slip_through_and_good_ones_are_given_back(databases: Databases) -> None:
-    url, clock = databases.make(), HandClock()
+    url, clock = databases.make(ready=True), HandClock()
     with Store.open(url) as one, Store.open(url) as two:
         servers = (Tries(one, clock), Tries(two, clock))
         with ThreadPoolExecutor(8) as pool:
