@@ -1,6 +1,7 @@
 """Attempts in the store: claim the permit, record how it ended. At most one attempt for each proposal, ever.
 
-The one exception is a tool declared to only read: its unknown attempt may be taken over, under a new fence.
+The exceptions are a tool declared to only read, and one that takes a key, within the bounds of :mod:`retries`: the
+unknown attempt may be taken over, under a new fence and with the same key.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, doubts, moves, undos
+from checkvalve.approvals import audit, doubts, moves, retries, undos
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.outcome import Ending
@@ -71,9 +72,9 @@ def claim(
 ) -> Attempt:
     """Use up the permit and write down the intent. Nothing has happened yet, and nothing else can start it now.
 
-    1. Move approved → executing (or, for a tool that only reads, unknown → executing).
-    2. Use the grant: same digest, unused, in time. A retry of a read needs it used by the first try.
-    3. Insert the attempt; its proposal id is unique. A retry raises the fence instead.
+    1. Move approved → executing (or, for a tool that reads or takes a key, unknown → executing).
+    2. Use the grant: same digest, unused, in time. A further try needs it used by the first one.
+    3. Insert the attempt; its proposal id is unique. A further try raises the fence instead, and keeps the key.
 
     Raises:
         ConflictError: somebody else was faster, or there is no good permit.
@@ -85,7 +86,7 @@ def claim(
         State.EXECUTING,
         at=at,
         by=worker(owner),
-        code="retry_of_read" if again else "intent",
+        code=retries.code_of(proposal) if again else "intent",
     )
     step("claim:moved")
     _use_grant(connection, moved, at=at, again=again)
@@ -107,7 +108,7 @@ def claim(
         "digest": proposal.digest,
         "lease_until": rfc3339(lease_until),
     }
-    audit.append(connection, at=at, kind="attempt.intent", subject=proposal.id, body=body)
+    audit.append(connection, at=at, kind=retries.INTENT, subject=proposal.id, body=body)
     step("claim:written")
     return attempt
 

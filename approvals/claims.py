@@ -7,7 +7,6 @@ between; a claim and an end are one transaction each.
 from __future__ import annotations
 
 import secrets
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,12 +14,12 @@ from typing import Final, TypeAlias
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import attempts, endorsing, moves, pin_record, rights, uses
+from checkvalve.approvals import attempts, endorsing, moves, pin_record, retries, rights, uses
 from checkvalve.approvals.attempts import Attempt
 from checkvalve.approvals.clock import micros
 from checkvalve.approvals.errors import ConflictError, OutcomeUnknownError, StoreCorruptError, StoreError
 from checkvalve.approvals.handed import GLASS
-from checkvalve.approvals.outcome import NOT_STARTED, Ending, Outcome
+from checkvalve.approvals.outcome import Ending, Outcome
 from checkvalve.approvals.ownership import Owner, is_dead
 from checkvalve.approvals.pins import Found
 from checkvalve.approvals.queue import Queue
@@ -32,7 +31,6 @@ from checkvalve.approvals.tables import attempts as attempt_rows
 from checkvalve.approvals.tables import grants as grant_rows
 from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.tables import uses as use_rows
-from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.approvals.undo_call import Kept
 from checkvalve.approvals.verdicts import Deny, Review, Verdict
 from checkvalve.filters.strictjson import JSON
@@ -45,7 +43,7 @@ _RUNNING: Final[set[str]] = set()
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to run one effect once."""
+    """The right to run one effect once; of a call whose end nobody knows, once more."""
 
     proposal: Proposal
     attempt: Attempt
@@ -54,6 +52,11 @@ class Claim:
     def key(self) -> str:
         """The idempotency key for the remote side."""
         return self.attempt.idempotency_key
+
+    @property
+    def again(self) -> bool:
+        """Say whether there was an earlier try, which may have had its effect."""
+        return self.attempt.fence > 1
 
     def args(self) -> dict[str, JSON]:
         """Return the arguments of the record."""
@@ -76,8 +79,7 @@ class Claims:
         """
         standing = self.look(proposal_id)  # 1.
         proposal = standing.proposal
-        again = proposal.state is State.UNKNOWN and proposal.idempotency is Idempotency.READ
-        if proposal.state is not State.APPROVED and not again:
+        if not retries.may_begin(proposal):
             return standing
         self._step("read")
         if revalidate is not None and proposal.mode != moves.OBSERVE and _is_stricter(revalidate(), proposal):  # 2.
@@ -86,7 +88,7 @@ class Claims:
         return self._claim(proposal, pinned)  # 3. and 4.
 
     def _void(self, proposal: Proposal, code: str) -> Outcome:
-        """Take the permit back; a retry of a read has none left, and simply stays unknown."""
+        """Take the permit back; a further try has none left, and simply stays unknown."""
         if proposal.state is not State.APPROVED:
             return Outcome(proposal)
         try:
@@ -125,6 +127,8 @@ class Claims:
     ) -> Attempt | Outcome:
         """Do step 4."""
         now = self._queue.clock()  # while it waited for other writers, the time to run it may have run out
+        if retries.is_over(connection, proposal, held, at=now):
+            return Outcome(proposal)
         if proposal.mode != moves.OBSERVE:
             self._queue.adopted.require(connection, now)
             setting = _rests_on(held)
@@ -150,7 +154,7 @@ class Claims:
         details: dict[str, JSON] | None = None,
         note: str = "",
     ) -> Outcome:
-        """Void a permit that does not hold any more; a retry of a read has none left.
+        """Void a permit that does not hold any more; a further try has none left.
 
         What was accepted with that yes ends, whatever the code: else the same call would run unasked.
         """
@@ -262,36 +266,3 @@ def _is_stricter(verdict: Verdict, proposal: Proposal) -> bool:
     if isinstance(verdict, Deny):
         return True
     return isinstance(verdict, Review) and proposal.verdict_name == "allow"
-
-
-class Handover:
-    """Passes a claim from the thread that takes it to the task that asked, so that cancelling loses none."""
-
-    def __init__(self, claims: Claims) -> None:
-        """Nothing is taken yet."""
-        self._claims = claims
-        self._lock = threading.Lock()
-        self._given_up = False
-        self._taken: Claim | None = None
-
-    def take(self, proposal_id: str, revalidate: Revalidate | None, pinned: Found | None = None) -> Claim | Outcome:
-        """Take the claim; when the task was cancelled meanwhile, give it straight back."""
-        claim = self._claims.take(proposal_id, revalidate, pinned)
-        with self._lock:
-            self._taken = claim if isinstance(claim, Claim) else None
-            abandoned = self._given_up
-        if abandoned:
-            self._return()
-        return claim
-
-    def give_up(self) -> None:
-        """Say that nobody will run the effect."""
-        with self._lock:
-            self._given_up = True
-            taken = self._taken is not None
-        if taken:
-            self._return()
-
-    def _return(self) -> None:
-        if self._taken is not None:
-            self._claims.record(self._taken, NOT_STARTED)

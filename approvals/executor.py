@@ -10,9 +10,10 @@
 7. Whoever lost the race at 4 waits, for a bounded time, and gets the recorded result.
 
 A process that dies before 4 has committed leaves an approved call and no effect; one that dies between 4 and 6 leaves
-``executing``, which :meth:`Executor.recover` turns into ``unknown`` once the owner is known to be dead. Nothing is
-tried again on its own, except a call of a tool declared to only read. The fence stops an old worker from recording,
-not from finishing a request that is already on its way.
+``executing``, which :meth:`Executor.recover` turns into ``unknown`` once the owner is known to be dead. Whoever comes
+back to it runs it again where its tool only reads, or takes a key: then with the same key and the same bytes, three
+times in all and within a day (:mod:`retries`). Nothing else is tried again. The fence stops an old worker from
+recording, not from finishing a request that is already on its way.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Final, TypeAlias
 
-from checkvalve.approvals.claims import Claim, Claims, Handover, Revalidate
+from checkvalve.approvals.claim_handover import Handover
+from checkvalve.approvals.claims import Claim, Claims, Revalidate
 from checkvalve.approvals.outcome import Outcome, raised, returned
 from checkvalve.approvals.pins import Found
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.retries import honest
 from checkvalve.approvals.undo_call import Kept
 from checkvalve.filters.strictjson import JSON
 
@@ -135,12 +138,12 @@ class Executor:
 
     def _succeeded(self, claim: Claim, value: JSON, keep: Keep | None) -> Outcome:
         ending = returned(value)
-        proposal = self._claims.record(claim, ending, _kept(keep, value))
+        proposal = self._claims.record(claim, ending, honest(_kept(keep, value), claim.attempt.fence))
         self._step("recorded")
         return Outcome(proposal, result=value, ran_here=True)
 
     def _failed(self, claim: Claim, error: BaseException) -> Outcome:
-        ending = raised(error, claim.proposal.idempotency)
+        ending = raised(error, claim.proposal.idempotency, again=claim.again)
         proposal = self._claims.record(claim, ending)
         if not isinstance(error, Exception):
             raise error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from checkvalve.approvals.errors import NotStartedError, OutcomeUnknownError
@@ -16,6 +16,8 @@ MAX_RESULT: Final = 16 * 1024 * 1024
 MAX_ERROR: Final = 4_096
 """Characters of a tool's error text that are kept; the text is untrusted content like any result."""
 
+RETRY_FAILED: Final = "retry_failed"
+"""Why a call is unknown of which a further try failed: that says nothing about the tries before it."""
 NOT_KEPT: Final = "checkvalve_result_not_kept"
 """The only key of what is stored in place of a result that could not be kept; its value says why."""
 
@@ -69,14 +71,31 @@ def returned(value: object) -> Ending:
     return Ending(State.SUCCEEDED, "returned", text)
 
 
-def raised(error: BaseException, idempotency: Idempotency) -> Ending:
-    """Return the ending of an effect that raised.
+def raised(error: BaseException, idempotency: Idempotency, *, again: bool = False) -> Ending:
+    """Return the ending of an effect that raised; ``again``: an earlier try of it may have had its effect.
 
     1. What has to come before the effect failed, so that it was not begun: failed.
     2. The tool says that it does not know, or was cut off in the middle (cancelled, interrupted): unknown.
     3. The connection broke or ran out of time after it may have been used: unknown, except for a tool that only reads.
     4. Anything else: the tool spoke, and what it said is that it failed.
+    5. A further try with the same key that failed in whatever way: unknown, since the one before it may not have.
     """
+    return _after_others(_first(error, idempotency), idempotency, again=again)
+
+
+def not_started(idempotency: Idempotency, *, again: bool = False) -> Ending:
+    """Return the ending of a claim that was given up before the effect began; ``again`` as for :func:`raised`."""
+    return _after_others(NOT_STARTED, idempotency, again=again)
+
+
+def _after_others(ending: Ending, idempotency: Idempotency, *, again: bool) -> Ending:
+    """Do step 5."""
+    if not again or idempotency is not Idempotency.KEY or ending.state is not State.FAILED:
+        return ending
+    return replace(ending, state=State.UNKNOWN, code=RETRY_FAILED)
+
+
+def _first(error: BaseException, idempotency: Idempotency) -> Ending:
     told: dict[str, JSON] = {"type": type(error).__name__, "text": str(error)[:MAX_ERROR]}
     if isinstance(error, NotStartedError):
         return Ending(State.FAILED, "not_started", error=told)

@@ -83,6 +83,11 @@ def kept(undo: UndoSpec, *, server: str, args: Mapping[str, JSON], seen: Seen) -
     return Kept(body=text, within=undo.microseconds)
 
 
+def is_from_before(kept: Kept) -> bool:
+    """Say whether a value of what was kept is from the record that was read before the effect."""
+    return bool(kept.body) and any("before" in where for where in json.loads(kept.body)["from"].values())
+
+
 def look_args(before: LookSpec, args: Mapping[str, JSON]) -> dict[str, JSON] | None:
     """Return the arguments of the reading call, or nothing where the call had left one out."""
     found: dict[str, JSON] = {}
@@ -166,5 +171,6 @@ def _leaves(value: JSON, path: str) -> list[tuple[str, JSON]]:
 
 
 __all__ = [
-    "MAX_BODY", "Kept", "Seen", "UndoCall", "at", "declared_digest", "differences", "kept", "look_args", "read_body",
+    "MAX_BODY", "Kept", "Seen", "UndoCall", "at", "declared_digest", "differences", "is_from_before", "kept", "look_args",
+    "read_body",
 ]  # fmt: skip

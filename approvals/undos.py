@@ -49,6 +49,7 @@ WHY: Final = {
     "too_late": "reading the state before took too long",
     "not_canonical": "a value that is needed has no canonical form",
     "too_large": "what would have to be kept is too large",
+    "tried_again": "the call was tried more than once, so the state before it was not read for sure",
     "failed": "the program failed to keep it",
     "erased": "it was erased",
 }

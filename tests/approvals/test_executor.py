@@ -167,7 +167,7 @@ def test_how_an_effect_that_raised_is_recorded(
     outcome = executor.run(proposal.id, fails)
     assert (outcome.state, outcome.raised, outcome.ran_here) == (state, error, True)
     assert outcome.error == {"type": type(error).__name__, "text": str(error)}
-    if idempotency is not Idempotency.READ:
+    if idempotency is Idempotency.NONE:
         again = executor.run(proposal.id, never)
         assert (again.state, again.error, again.raised) == (state, outcome.error, None)
 

@@ -14,10 +14,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, MultipleResults, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
-from checkvalve.approvals.claims import Claims
+from checkvalve.approvals.claims import Claim, Claims
+from checkvalve.approvals.clock import micros
 from checkvalve.approvals.errors import ConflictError, NotAllowedError
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.records import State
+from checkvalve.approvals.retries import MAX_TRIES, WITHIN
 from checkvalve.approvals.revoking import revoke
 from checkvalve.approvals.roles import Role
 from checkvalve.approvals.store import Store
@@ -62,9 +64,13 @@ class QueueMachine(RuleBasedStateMachine):
         self.may = True  # zoe may say yes
         self.effects: dict[str, int] = {}
         self.allowed: set[str] = set()
-        self.reads: set[str] = set()
-        first: list[Any] = [self.propose(REVIEW, observe=False, read=read) for read in (False, False, True)]
-        first.append(self.propose(ALLOW, observe=False, read=False))
+        self.kinds: dict[str, Idempotency] = {}
+        self.keys: dict[str, set[tuple[str, str]]] = {}
+        self.begun: dict[str, list[int]] = {}
+        self.settled: set[str] = set()
+        some = (Idempotency.NONE, Idempotency.PROBE, Idempotency.KEY, Idempotency.READ)
+        first: list[Any] = [self.propose(REVIEW, observe=False, kind=kind) for kind in some]
+        first.append(self.propose(ALLOW, observe=False, kind=Idempotency.KEY))
         return multiple(*first)  # else most steps find nothing to do
 
     def address(self) -> str:
@@ -80,16 +86,19 @@ class QueueMachine(RuleBasedStateMachine):
             self.store.close()
             self.folder.cleanup()
 
-    @rule(target=proposed, verdict=st.sampled_from([ALLOW, REVIEW, DENY]), observe=st.booleans(), read=st.booleans())
-    def propose(self, verdict: Verdict, observe: bool, read: bool) -> str:
-        kind = Idempotency.READ if read else Idempotency.NONE
+    @rule(
+        target=proposed,
+        verdict=st.sampled_from([ALLOW, REVIEW, DENY]),
+        observe=st.booleans(),
+        kind=st.sampled_from(Idempotency),
+    )
+    def propose(self, verdict: Verdict, observe: bool, kind: Idempotency) -> str:
         request = self.desk.request(to=f"n{len(self.effects)}@x.example")  # a refused call is not asked about again
         proposal = self.desk.propose(verdict, observe=observe, idempotency=kind, request=request)
         self.effects.setdefault(proposal.id, 0)
         if observe or verdict == ALLOW:
             self.allowed.add(proposal.id)
-        if read:
-            self.reads.add(proposal.id)
+        self.kinds[proposal.id] = kind
         return proposal.id
 
     @rule(name=proposed, may=st.sampled_from([True, True, True, False]))
@@ -144,6 +153,8 @@ class QueueMachine(RuleBasedStateMachine):
 
         def effect(args: dict[str, JSON], key: str) -> JSON:
             self.effects[name] += 1
+            self.keys.setdefault(name, set()).add((key, str(args)))
+            self.begun.setdefault(name, []).append(self.clock.now)
             if ending == "raises":
                 raise ValueError
             if ending == "times out":
@@ -167,6 +178,8 @@ class QueueMachine(RuleBasedStateMachine):
         claims = Claims(self.desk.queue, LEASE, lambda _: None)
         before = self.desk.queue.get(name).state
         taken = claims.take(name, None)
+        if isinstance(taken, Claim):
+            self.begun.setdefault(name, []).append(self.clock.now)
         void = taken.proposal.code == "rights_gone" and not self.may
         assert void or taken.proposal.state in {State.APPROVED, State.UNKNOWN} or before is not State.APPROVED
 
@@ -177,6 +190,8 @@ class QueueMachine(RuleBasedStateMachine):
             self.desk.queue.settle(name, self.desk.reviewer, done=done)
         except ConflictError:
             assert before is not State.UNKNOWN
+        else:
+            self.settled.add(name)
 
     @rule(minutes=st.sampled_from([1, 1, 1, 20, 61, 60 * 25]))
     def wait(self, minutes: int) -> None:
@@ -190,10 +205,25 @@ class QueueMachine(RuleBasedStateMachine):
     @invariant()
     def nothing_runs_twice_or_without_a_yes(self) -> None:
         for name, count in getattr(self, "effects", {}).items():
-            assert count <= 1 or name in self.reads
+            assert count <= 1 or self.kinds[name] in {Idempotency.READ, Idempotency.KEY}
+            assert len(self.keys.get(name, ())) <= 1, "every try has the same key and the same bytes"
             assert not count or name in self.allowed
             if count:
                 assert self.desk.queue.get(name).state in RAN
+
+    @invariant()
+    def a_key_is_tried_within_bounds(self) -> None:
+        for name, begun in getattr(self, "begun", {}).items():
+            if self.kinds[name] is Idempotency.KEY:
+                assert len(begun) <= MAX_TRIES
+                assert begun[-1] - begun[0] < micros(WITHIN)
+            elif self.kinds[name] is not Idempotency.READ:
+                assert len(begun) == 1
+
+    @invariant()
+    def who_settled_a_call_has_the_last_word(self) -> None:
+        for name in getattr(self, "settled", ()):
+            assert self.desk.queue.get(name).state in {State.CONFIRMED_DONE, State.CONFIRMED_NOT_DONE}
 
     @invariant()
     def the_log_agrees_with_the_tables(self) -> None:
