@@ -16,7 +16,6 @@ import base64
 import binascii
 import importlib.util
 import json
-import os
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cryptography import x509
 
+from checkvalve.approvals.durable import append_line
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.notes import Note, Signature
 
@@ -141,12 +141,7 @@ class TimestampAnchor:
 
     def _keep(self, line: str) -> None:
         try:
-            place = os.open(self.file, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
-            try:
-                os.write(place, line.encode())
-                os.fsync(place)
-            finally:
-                os.close(place)
+            append_line(self.file, line)
         except OSError as error:
             raise LogError(f"the stamps in {self.file} cannot be written: {error.strerror}") from error
 

@@ -17,7 +17,6 @@ import binascii
 import json
 import logging
 import logging.handlers
-import os
 import re
 import urllib.error
 import urllib.request
@@ -29,6 +28,7 @@ from typing import Final, Protocol
 from checkvalve.approvals.anchor_s3 import S3Anchor, parse_s3
 from checkvalve.approvals.anchor_tsa import TimestampAnchor, parse_tsa
 from checkvalve.approvals.checkpoints import Checkpoint, is_signed_by
+from checkvalve.approvals.durable import append_line
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.notes import ED25519, Note, PublicKey, Signature, parse_key, parse_note, parse_signatures
 
@@ -81,12 +81,7 @@ class FileAnchor:
         """Append a line."""
         line = json.dumps({"size": checkpoint.size, "note": str(note)}) + "\n"
         try:
-            place = os.open(self.path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
-            try:
-                os.write(place, line.encode())
-                os.fsync(place)
-            finally:
-                os.close(place)
+            append_line(self.path, line)
         except OSError as error:
             raise LogError(f"the anchor {self.path} cannot be written: {error.strerror}") from error
         return ()

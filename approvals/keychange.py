@@ -23,6 +23,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from checkvalve.approvals.audit import Event
+from checkvalve.approvals.durable import sync_folder
 from checkvalve.approvals.errors import LogError
 from checkvalve.approvals.judge import KEYS, ROTATED, rotations_in
 from checkvalve.approvals.logkeys import LogKey, Rotation, load_key
@@ -138,11 +139,7 @@ def switch(file: Path, *, finish: bool) -> None:
             waiting.replace(file)
         else:
             waiting.replace(kept)
-        folder = os.open(file.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(file.parent)
     except OSError as error:
         raise LogError(
             f"the key file {file} cannot be switched: {error.strerror}", remedy="check the folder and its permissions"

@@ -13,6 +13,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from checkvalve.approvals.checkpoints import Opened, open_checkpoint
+from checkvalve.approvals.durable import sync_folder
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.logkeys import Trust
 from checkvalve.approvals.notes import Note
@@ -132,11 +133,7 @@ def write_signed(file: Path, note: Note) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         target.replace(file)
-        folder = os.open(file.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(file.parent)
     except OSError as error:
         target.unlink(missing_ok=True)
         raise LogError(

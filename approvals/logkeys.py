@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
+from checkvalve.approvals.durable import sync_folder
 from checkvalve.approvals.errors import LogError
 from checkvalve.approvals.notes import ED25519, KINDS, MLDSA44, PrivateKey, PublicKey, has_mldsa, is_name, parse_key
 from checkvalve.filters.strictjson import JSON
@@ -225,11 +226,7 @@ def save_key(key: LogKey, file: Path, *, replacing: bool = False) -> None:
                 os.link(target, file)  # fails where there is one
         finally:
             target.unlink(missing_ok=True)
-        folder = os.open(file.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(file.parent)
     except FileExistsError:
         raise LogError(
             f"there is a key in {file} already", remedy="use it, or replace it: checkvalve audit key rotate"
