@@ -19,6 +19,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import afterlooks, askers, deciding, moves, pin_record, plans, reach, stepup, votes
+from checkvalve.approvals.counting import yes_of
 from checkvalve.approvals.errors import ConflictError, RoleNeededError
 from checkvalve.approvals.handed import BROKEN, GLASS
 from checkvalve.approvals.matching import match_digest
@@ -33,7 +34,6 @@ from checkvalve.approvals.roles import Account, People, Role, Roster, account_of
 from checkvalve.approvals.said_where import require_channel
 from checkvalve.approvals.stepup import StepUp
 from checkvalve.approvals.tablecheck import require_recorded
-from checkvalve.approvals.votes import Vote
 from checkvalve.filters.strictjson import JSON
 
 MIN_REASON: Final = 20
@@ -167,21 +167,8 @@ def _check_needed(
             remedy="talk to them",
         )
     roles = account.roles_for(question) & plan.roles
-    mine = Vote(
-        proposal.id,
-        account.person,
-        account.name,
-        yes=True,
-        roles=roles,
-        via="",
-        digest=proposal.digest,
-        endorse=False,
-        code="",
-        note="",
-        at=0,
-    )
     others = [vote for vote in cast if vote.person != account.person]
-    if roles and votes.tally(plan, [*others, mine]).decided == "yes":
+    if roles and votes.tally(plan, [*others, yes_of(account, proposal, roles)]).decided == "yes":
         raise ConflictError(
             "your ordinary yes is enough for this call: the glass stays whole",
             remedy="approve it: checkvalve approvals approve",

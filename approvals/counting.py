@@ -17,7 +17,7 @@ from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.question import Question
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.review_tables import votes as vote_rows
-from checkvalve.approvals.roles import People, Role, Roster, account_of, accounts
+from checkvalve.approvals.roles import Account, People, Role, Roster, account_of, accounts
 from checkvalve.approvals.subjectrows import Held
 from checkvalve.approvals.votes import Tally, Vote, Voter
 from checkvalve.filters.strictjson import JSON
@@ -93,13 +93,17 @@ def votes_behind(roster: Roster, proposal: Proposal, plan: Plan, held: Held, iss
     """
     if not held.is_empty(vote_rows.c.proposal_id):
         return votes.of_rows(held(roster.connection, vote_rows.c.proposal_id, proposal.id))
-    account = account_of(roster, issued_by.removeprefix(REVIEWER))
-    only = Vote(
+    return [yes_of(account_of(roster, issued_by.removeprefix(REVIEWER)), proposal, plan.roles)]
+
+
+def yes_of(account: Account, proposal: Proposal, roles: frozenset[Role]) -> Vote:
+    """Return the plain yes of somebody to a call, to count with: it is stored nowhere."""
+    return Vote(
         proposal.id,
         account.person,
         account.name,
         yes=True,
-        roles=plan.roles,
+        roles=roles,
         via="",
         digest=proposal.digest,
         endorse=False,
@@ -107,7 +111,6 @@ def votes_behind(roster: Roster, proposal: Proposal, plan: Plan, held: Held, iss
         note="",
         at=0,
     )
-    return [only]
 
 
 def counting_for_permit(
@@ -166,4 +169,5 @@ def standing(connection: sa.Connection, proposal: Proposal, *, single_user: bool
 
 __all__ = [
     "Standing", "counting_for_permit", "standing", "still_counting", "used_voices", "votes_behind",
+    "yes_of",
 ]  # fmt: skip

@@ -21,7 +21,6 @@ from typing import Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import afterlook_due, deciding, ladder_ahead, ladder_scene, plans, reach, stuck, votes
-from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.ladder_ahead import Told, climb_ahead, hooks_due, stalled
 from checkvalve.approvals.ladder_apart import Apart
 from checkvalve.approvals.ladder_climb import Climbed, climb
@@ -201,7 +200,7 @@ def _unreachable(
     staff = accounts(connection)
     known: dict[tuple[Plan, Question, tuple[str, ...]], bool] = {}  # many questions differ in nothing that matters here
     for part in _questions(connection, wanted):
-        chosen = _plans(connection, [proposal.id for proposal in part])
+        chosen = plans.read_sound(connection, [proposal.id for proposal in part])
         for proposal in (one for one in part if one.id in chosen):
             with apart.of(proposal.id):
                 plan = chosen[proposal.id]
@@ -237,17 +236,6 @@ def _questions(connection: sa.Connection, wanted: Sequence[str] | None) -> Itera
         query = query.join(plan_rows, proposals.c.id == _row.proposal_id)
         found = (readable(row) for row in connection.execute(query).mappings().all())
         yield [proposal for proposal in found if proposal is not None]
-
-
-def _plans(connection: sa.Connection, names: Sequence[str]) -> dict[str, Plan]:
-    """Return the plans of questions, without those that are damaged."""
-    try:
-        return plans.read_all(connection, names)
-    except StoreCorruptError:
-        if len(names) == 1:
-            return {}
-    half = len(names) // 2
-    return _plans(connection, names[:half]) | _plans(connection, names[half:])
 
 
 def _say(

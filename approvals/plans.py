@@ -192,6 +192,17 @@ def read_all(connection: sa.Connection, proposal_ids: Sequence[str]) -> dict[str
     return found | (_earlier(connection, rest) if rest else {})
 
 
+def read_sound(connection: sa.Connection, proposal_ids: Sequence[str]) -> dict[str, Plan]:
+    """Return the plans of several questions, without those that are damaged."""
+    try:
+        return read_all(connection, proposal_ids)
+    except StoreCorruptError:
+        if len(proposal_ids) == 1:
+            return {}
+    half = len(proposal_ids) // 2
+    return read_sound(connection, proposal_ids[:half]) | read_sound(connection, proposal_ids[half:])
+
+
 def _earlier(connection: sa.Connection, proposal_ids: Sequence[str]) -> dict[str, Plan]:
     """Return the plans of questions that were recorded before there were plans, or that nobody was asked."""
     row = proposals.c

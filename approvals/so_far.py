@@ -12,8 +12,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import plans
 from checkvalve.approvals.counting import Standing
-from checkvalve.approvals.errors import StoreCorruptError
-from checkvalve.approvals.plans import Alternative, Plan
+from checkvalve.approvals.plans import Alternative
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.review_tables import votes
@@ -30,7 +29,7 @@ def so_far(queue: Queue, rows: Sequence[Proposal]) -> SoFar:
     for at in range(0, len(names), _BATCH):
         part = names[at : at + _BATCH]
         with queue.store.read() as connection:
-            known = _plans(connection, part)
+            known = plans.read_sound(connection, part)
             said = set(
                 connection.execute(sa.select(votes.c.proposal_id).where(votes.c.proposal_id.in_(part))).scalars()
             )
@@ -53,17 +52,6 @@ def _filled(standing: Standing) -> tuple[int, int]:
 
 def _people(needs: Alternative) -> int:
     return sum(need.count for need in needs)
-
-
-def _plans(connection: sa.Connection, names: Sequence[str]) -> dict[str, Plan]:
-    """Return the plans of questions, without those that are damaged."""
-    try:
-        return plans.read_all(connection, names)
-    except StoreCorruptError:
-        if len(names) == 1:
-            return {}
-    half = len(names) // 2
-    return _plans(connection, names[:half]) | _plans(connection, names[half:])
 
 
 __all__ = ["SoFar", "so_far"]
