@@ -13,11 +13,9 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import secrets
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -45,6 +43,7 @@ from checkvalve.gateway.oncall_file import OnCallFile, ProgramEntry, Service, lo
 from checkvalve.gateway.oncall_schedule import Schedule
 from checkvalve.gateway.safe_post import post
 from checkvalve.gateway.webhook_signature import headers
+from checkvalve.gateway.working_folder import without_working_folder
 
 WITHIN: Final = 10.0
 """Seconds in which a service has to answer."""
@@ -156,7 +155,7 @@ def _of_program(entry: ProgramEntry) -> Hook:
         said = "there is no" if not listed else "there are several"
         raise OnCallError(f"{entry.name}: {said} entry point {entry.entry!r} of the group {GROUP}", "install it once")
     try:
-        with _without_working_folder():
+        with without_working_folder():
             program: Any = listed[0].load()
     except Exception as error:
         raise OnCallError(
@@ -165,17 +164,6 @@ def _of_program(entry: ProgramEntry) -> Hook:
     if not callable(program):
         raise OnCallError(f"{entry.name}: {entry.entry} is no function", "name a function of (name, moment)")
     return Bounded(program)
-
-
-@contextmanager
-def _without_working_folder() -> Iterator[None]:
-    """Keep modules of the working folder out: an agent may be able to write there."""
-    before, here = list(sys.path), Path.cwd().resolve()
-    sys.path[:] = [entry for entry in before if entry and Path(entry).resolve() != here]
-    try:
-        yield
-    finally:
-        sys.path[:] = before
 
 
 @dataclass(slots=True)

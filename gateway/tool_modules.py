@@ -20,6 +20,7 @@ from langchain_core.tools import BaseTool
 from checkvalve.gateway.errors import ToolsError
 from checkvalve.gateway.logs import printable
 from checkvalve.gateway.places import TOOLS_FILE, is_manifest
+from checkvalve.gateway.working_folder import without_working_folder
 
 _NAMES: Final = ("TOOLS", "tools")
 _FORM: Final = "name a module such as --tools mypackage.tools, a list in it with :NAME, or a file as --tools ./tools.py"
@@ -62,18 +63,8 @@ def _run(file: Path) -> ModuleType:
 def _imported(dotted: str) -> ModuleType:
     if not dotted or not all(part.isidentifier() for part in dotted.split(".")):
         raise ToolsError(f"{printable(dotted)!r} is no name of a module", _FORM)
-    with _told(dotted), _without_working_folder():
+    with _told(dotted), without_working_folder():
         return importlib.import_module(dotted)
-
-
-@contextmanager
-def _without_working_folder() -> Iterator[None]:
-    before, here = list(sys.path), Path.cwd().resolve()
-    sys.path[:] = [entry for entry in before if entry and Path(entry).resolve() != here]
-    try:
-        yield
-    finally:
-        sys.path[:] = before
 
 
 @contextmanager
