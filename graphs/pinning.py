@@ -88,30 +88,28 @@ class Pinning:
 
     def _read(self, proposal: Proposal, find: Find, word: str) -> Found:
         """Do steps 2 and 3, one after the other."""
-        versions = list[Version]()
+        read = list[Version | Found]()
         pins = self._declared(proposal)
         for pin in pins:
             try:
-                found = self._one(proposal, pin, find, word)
-            except Exception:  # noqa: BLE001  # whatever it is, there is no version
-                found = Found(of=pin.of, why="failed")
-            if isinstance(found, Found):
-                return replace(found, declared=declared_digest(pins))
-            versions.append(found)
-        return _all(pins, versions)
+                read.append(self._one(proposal, pin, find, word))
+            except Exception as error:  # noqa: BLE001  # whatever it is, there is no version
+                read.append(_failed(pin, error))
+            if isinstance(read[-1], Found):
+                break
+        return _all(pins, read)
 
     async def _aread(self, proposal: Proposal, find: Find, word: str) -> Found:
-        versions = list[Version]()
+        read = list[Version | Found]()
         pins = await asyncio.to_thread(self._declared, proposal)
         for pin in pins:
             try:
-                found = await self._aone(proposal, pin, find, word)
-            except Exception:  # noqa: BLE001  # whatever it is, there is no version
-                found = Found(of=pin.of, why="failed")
-            if isinstance(found, Found):
-                return replace(found, declared=declared_digest(pins))
-            versions.append(found)
-        return _all(pins, versions)
+                read.append(await self._aone(proposal, pin, find, word))
+            except Exception as error:  # noqa: BLE001  # whatever it is, there is no version
+                read.append(_failed(pin, error))
+            if isinstance(read[-1], Found):
+                break
+        return _all(pins, read)
 
     def _declared(self, proposal: Proposal) -> Sequence[PinSpec]:
         """Return what the manifest pins of this call now; a manifest of a program was not checked on loading."""
@@ -121,38 +119,18 @@ class Pinning:
 
     def _one(self, proposal: Proposal, pin: PinSpec, find: Find, word: str) -> Version | Found:
         if pin.file:
-            return self._file(proposal, pin)
+            return READS.within(pin.seconds, lambda: _file(proposal, pin))
         if isinstance(call := self._call(proposal, pin, find, word), Found):
             return call
         return self._record(pin, proposal.server, self._reading(proposal, pin).read(call, find(pin.tool)))
 
     async def _aone(self, proposal: Proposal, pin: PinSpec, find: Find, word: str) -> Version | Found:
         if pin.file:
-            return await self._afile(proposal, pin)
+            return await READS.awithin(pin.seconds, lambda: _file(proposal, pin))
         if isinstance(call := await asyncio.to_thread(self._call, proposal, pin, find, word), Found):
             return call
         found = await self._reading(proposal, pin).aread(call, find(pin.tool))
         return self._record(pin, proposal.server, found)
-
-    @staticmethod
-    def _file(proposal: Proposal, pin: PinSpec) -> Version | Found:
-        args = proposal.args()
-        if pin.file not in args:
-            return Found(of=pin.file, why="no_such_argument")
-        try:
-            return READS.within(pin.seconds, lambda: file_version(pin, args[pin.file]))
-        except TooLateError:
-            return Found(of=pin.file, why="too_late")
-
-    @staticmethod
-    async def _afile(proposal: Proposal, pin: PinSpec) -> Version | Found:
-        args = proposal.args()
-        if pin.file not in args:
-            return Found(of=pin.file, why="no_such_argument")
-        try:
-            return await READS.awithin(pin.seconds, lambda: file_version(pin, args[pin.file]))
-        except TooLateError:
-            return Found(of=pin.file, why="too_late")
 
     def _call(self, proposal: Proposal, pin: PinSpec, find: Find, word: str) -> Call | Found:
         look = pin.look
@@ -191,9 +169,24 @@ class Pinning:
         return Part(path, digest(found), kept)
 
 
-def _all(pins: Sequence[PinSpec], versions: Sequence[Version]) -> Found:
-    """Return what was read; where the manifest pins nothing of the call any more, that is why there is nothing."""
-    return Found(declared_digest(pins), tuple(versions), why="" if pins else "redeclared")
+def _file(proposal: Proposal, pin: PinSpec) -> Version | Found:
+    args = proposal.args()
+    return file_version(pin, args[pin.file]) if pin.file in args else Found(of=pin.of, why="no_such_argument")
+
+
+def _failed(pin: PinSpec, error: Exception) -> Found:
+    return Found(of=pin.of, why="too_late" if isinstance(error, TooLateError) else "failed")
+
+
+def _all(pins: Sequence[PinSpec], read: Sequence[Version | Found]) -> Found:
+    """Return what was read; the first thing that could not be is all that is said.
+
+    Where the manifest pins nothing of the call any more, that is why there is nothing.
+    """
+    if read and isinstance(last := read[-1], Found):
+        return replace(last, declared=declared_digest(pins))
+    versions = tuple(one for one in read if isinstance(one, Version))
+    return Found(declared_digest(pins), versions, why="" if pins else "redeclared")
 
 
 __all__ = ["Find", "Pinning"]
