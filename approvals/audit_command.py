@@ -7,7 +7,6 @@ database, no key, no file, or nothing outside the database to compare with).
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,9 +23,9 @@ from checkvalve.approvals.errors import ApprovalError, LogError, LogTamperedErro
 from checkvalve.approvals.lists import events_table
 from checkvalve.approvals.logplace import LogPlace, kept_in, read_keys
 from checkvalve.approvals.logpolicy import Policy, read_policy
-from checkvalve.approvals.logwatch import LogWatch
 from checkvalve.approvals.notes import PublicKey
 from checkvalve.approvals.receipts import make_receipt, parse_receipt, tlog_proof, verify_receipt
+from checkvalve.approvals.sealwatch import watch as watching
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import events as events_of
 from checkvalve.approvals.terminal import REFUSED, AsJson, console, stop
@@ -36,7 +35,6 @@ from checkvalve.approvals.witnessed import judge_witnesses
 TAMPERED: Final = 1
 CANNOT_TELL: Final = 2
 _SHOWN: Final = 50
-_EVERY: Final = 1.0  # seconds between looks of `seal --watch`
 
 Keys = Annotated[Path | None, typer.Option("--key", help="The log's public keys: what `audit key public` prints.")]
 Anchors = Annotated[
@@ -192,16 +190,7 @@ def _add_sealing(app: typer.Typer, open_store: Callable[[], Store], place: Calla
             if not watch:
                 explain_sealed(sealer.seal())
                 return
-            explain_sealed(sealer.start())
-            again = LogWatch(store)
-            try:
-                while True:
-                    time.sleep(_EVERY)
-                    if (sealed := sealer.beat()) is not None:
-                        explain_sealed(sealed)
-                    again.step()
-            except KeyboardInterrupt:
-                explain_sealed(sealer.stop())
+            watching(sealer, store)
 
 
 def _add_receipts(app: typer.Typer, open_store: Callable[[], Store]) -> None:

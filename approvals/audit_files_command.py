@@ -30,8 +30,9 @@ from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.retention import prune
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.roles import Role, require_role
+from checkvalve.approvals.signers import HeldKey
 from checkvalve.approvals.store import Store
-from checkvalve.approvals.terminal import NO_DECISION, Token, TokenFile, prove, stop
+from checkvalve.approvals.terminal import NO_DECISION, SignerKey, Token, TokenFile, prove, stop
 from checkvalve.filters.strictjson import JSON
 
 Told = Callable[[], AbstractContextManager[None]]
@@ -64,18 +65,18 @@ def _add_keys(app: typer.Typer, open_store: Callable[[], Store], place: Callable
         origin: Annotated[
             str, typer.Option(help="The log's name, such as example.com/agents; else one is drawn.")
         ] = "",
+        signer_key: SignerKey = "",
         whole: Annotated[bool, typer.Option("--print", help="Also print the public keys, one on each line.")] = False,
     ) -> None:
         """Make the key of the log; from then on the gateway signs it. Says where its public half is."""
         with told():
             here = place()
-            key = LogKey.new(origin)
-            here.save(key)
+            key = here.create(origin, signer_key)
             for one in key.public if whole else ():
                 typer.echo(str(one))
             say(f"the log {key.origin} has a key now: {', '.join(_short(one) for one in key.public)}")
             say(f"the public keys, for verifiers, are in {_near(here.public_file)}")
-            say(f"the key itself is in {_near(here.key_file())}")
+            _say_where(key, here)
 
     @app.command()
     def public() -> None:
@@ -88,12 +89,15 @@ def _add_keys(app: typer.Typer, open_store: Callable[[], Store], place: Callable
                 typer.echo(str(one))
 
     @app.command()
-    def rotate() -> None:
+    def rotate(*, signer_key: SignerKey = "") -> None:
         """Replace the keys: the old ones sign the new ones, so verifiers of either can go on."""
         with told(), open_store() as store:
             here = place()
-            sealed = here.sealer(store).rotate(here.prepare, lambda: here.settle(store))
+            sealer = here.sealer(store)
+            held = here.held(here.load().origin, signer_key)
+            sealed = sealer.rotate(here.prepare, lambda: here.settle(store), held)
             explain_sealed(sealed)
+            _say_where(here.load(), here)
             for one in here.public_keys():
                 typer.echo(str(one))
             typer.echo(
@@ -101,6 +105,15 @@ def _add_keys(app: typer.Typer, open_store: Callable[[], Store], place: Callable
             )
             typer.echo("on other machines put the new file in its place and start what signs again", err=True)
             typer.echo("then delete the old key file", err=True)
+
+
+def _say_where(key: LogKey, here: LogPlace) -> None:
+    """Say where the private halves are."""
+    held = [one for one in key.keys if isinstance(one, HeldKey)]
+    for one in held:
+        say(f"{_short(one.public)} is held by {one.signer}, key {one.label}; what signs has to reach it")
+    for drawn in (one for one in key.keys if not isinstance(one, HeldKey)):
+        say(f"{_short(drawn.public)} itself is in {_near(here.key_file())}")
 
 
 def _short(key: PublicKey) -> str:

@@ -19,12 +19,12 @@ from checkvalve.approvals.notes import (
     ED25519,
     MLDSA44,
     Note,
-    PrivateKey,
     PublicKey,
     Signature,
     parse_note,
     signatures_of,
 )
+from checkvalve.approvals.signers import Signer, signature_of
 
 _SIZE: Final = re.compile(r"0|[1-9][0-9]{0,17}")
 _LINES: Final = 3
@@ -77,14 +77,22 @@ def parse_checkpoint(text: str) -> Checkpoint:
     return found
 
 
-def sign(checkpoint: Checkpoint, keys: Iterable[PrivateKey], *, now: int) -> Note:
-    """Return the checkpoint, signed by all ``keys``. ``now`` is the time in seconds that timed signatures name."""
+def sign(checkpoint: Checkpoint, keys: Iterable[Signer], *, now: int) -> Note:
+    """Return the checkpoint, signed by all ``keys``. ``now`` is the time in seconds that timed signatures name.
+
+    Raises:
+        LogError: one of them does not sign.
+    """
     return Note(checkpoint.text, tuple(cosign(checkpoint, key, now=now) for key in keys))
 
 
-def cosign(checkpoint: Checkpoint, key: PrivateKey, *, now: int) -> Signature:
-    """Return one signature over a checkpoint."""
-    signed = key.sign(_message(checkpoint, key.name, key.kind, now))
+def cosign(checkpoint: Checkpoint, key: Signer, *, now: int) -> Signature:
+    """Return one signature over a checkpoint, which is good.
+
+    Raises:
+        LogError: the key does not sign.
+    """
+    signed = signature_of(key, _message(checkpoint, key.name, key.kind, now))
     stamp = b"" if key.kind == ED25519 else _STAMP.pack(now)
     return Signature(key.name, key.public.id, stamp + signed)
 

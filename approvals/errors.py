@@ -231,6 +231,10 @@ class LogError(ApprovalError):
     """The audit log cannot be signed or judged: a key, a checkpoint or a file is missing, bad or of another log."""
 
 
+class SignerError(LogError):
+    """What holds a key of the log cannot be reached, or gave no signature of that key. Nothing was signed with it."""
+
+
 class LogTamperedError(LogError):
     """The audit log is not what was signed: events were changed, removed, or an older state was put back."""
 

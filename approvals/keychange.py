@@ -26,8 +26,10 @@ from checkvalve.approvals.audit import Event
 from checkvalve.approvals.durable import sync_folder
 from checkvalve.approvals.errors import LogError
 from checkvalve.approvals.judge import KEYS, ROTATED, rotations_in
-from checkvalve.approvals.logkeys import LogKey, Rotation, load_key
-from checkvalve.approvals.notes import PrivateKey, PublicKey
+from checkvalve.approvals.keyfile import load_key
+from checkvalve.approvals.logkeys import LogKey, Rotation
+from checkvalve.approvals.notes import PublicKey
+from checkvalve.approvals.signers import Holders, Signer
 from checkvalve.approvals.tables import events
 
 Known = Callable[[], Iterable[LogKey]]
@@ -77,7 +79,7 @@ def require_told(key: LogKey, changes: Sequence[Rotation]) -> None:
         )
 
 
-def signers(key: LogKey, signed: int, size: int, known: Known) -> list[PrivateKey]:
+def signers(key: LogKey, signed: int, size: int, known: Known) -> list[Signer]:
     """Return what signs the checkpoint of ``size`` events after one of ``signed`` (step 4).
 
     Raises:
@@ -91,7 +93,7 @@ def signers(key: LogKey, signed: int, size: int, known: Known) -> list[PrivateKe
     return found
 
 
-def _private(wanted: Sequence[PublicKey], key: LogKey, known: Known) -> list[PrivateKey]:
+def _private(wanted: Sequence[PublicKey], key: LogKey, known: Known) -> list[Signer]:
     held = {one.public: one for one in (*key.keys, *key.previous)}
     if not set(wanted) <= set(held):
         held |= {one.public: one for found in known() for one in found.keys}
@@ -116,14 +118,14 @@ def waiting_file(file: Path) -> Path:
     return file.with_name(f"{file.name}.next")
 
 
-def kept_keys(file: Path) -> Iterator[LogKey]:
+def kept_keys(file: Path, holders: Holders) -> Iterator[LogKey]:
     """Yield the keys that are here: one that waits, the key itself, and old ones; what cannot be read is left out."""
     for one in (waiting_file(file), file):
         with suppress(LogError):
-            yield load_key(one)
+            yield load_key(one, holders)
     for one in sorted(file.parent.glob(f"{file.name}.old-*")):
         with suppress(LogError):
-            yield load_key(one)
+            yield load_key(one, holders)
 
 
 def switch(file: Path, *, finish: bool) -> None:

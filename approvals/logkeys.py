@@ -1,39 +1,29 @@
-"""The keys that sign the log: made once, kept in a file for its owner alone, and replaced by keys that they sign.
+"""The keys that sign the log: made once, kept in a file (:mod:`keyfile`), and replaced by keys that they sign.
 
-1. A key file has two private keys under one name: Ed25519, and ML-DSA-44 where the machine has it.
+1. A log has two keys under one name: Ed25519, and ML-DSA-44 where the machine has it. The private half of the
+   first may be held elsewhere (:mod:`signers`).
 2. A rotation is a statement that names the log, its size, the old public keys and the new ones, signed by *all* old and
    *all* new keys. Whoever trusts one side can so come to trust the other.
 3. The old keys are good for checkpoints up to that size, the new ones from that size on. At the size itself both sign.
 4. The key of a log that follows a closed one says which: what it signs begins with the event that says so, too.
-
-Guarantees: a key file that others can read is refused; one that exists is never overwritten but by a rotation, which
-keeps the old file beside it.
 """
 
 from __future__ import annotations
 
 import base64
-import json
-import os
 import secrets
-import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final, Self
 
-from checkvalve.approvals.durable import sync_folder
 from checkvalve.approvals.errors import LogError
-from checkvalve.approvals.notes import ED25519, KINDS, MLDSA44, PrivateKey, PublicKey, has_mldsa, is_name, parse_key
+from checkvalve.approvals.notes import ED25519, MLDSA44, PrivateKey, PublicKey, has_mldsa, is_name, parse_key
+from checkvalve.approvals.signers import Signer, signature_of
 from checkvalve.filters.strictjson import JSON
 
-_FORMAT: Final = "checkvalve-log-key-1"
 _ROTATION: Final = "checkvalve log key rotation 1"
 _CONTEXT: Final = _ROTATION.encode()
 _SEED: Final = 32
-_OTHERS: Final = 0o077
-_FIELDS: Final = {"format", "origin", "keys", "rotations"}
-_MAYBE: Final = {"follows"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,26 +146,24 @@ class LogKey:
     """A log's name, the keys that sign it, and how they came to be."""
 
     origin: str
-    keys: tuple[PrivateKey, ...]
+    keys: tuple[Signer, ...]
     rotations: tuple[Rotation, ...] = ()
-    previous: tuple[
-        PrivateKey, ...
-    ] = ()  # sign beside the new ones once more, for the first checkpoint that covers the rotation
+    previous: tuple[Signer, ...] = ()  # sign once more, beside the new ones, the first checkpoint after the rotation
     follows: Follows | None = None  # the closed log that this one goes on from
 
     @classmethod
-    def new(cls, origin: str = "", *, classic: int = ED25519, follows: Follows | None = None) -> Self:
+    def new(
+        cls, origin: str = "", *, classic: int = ED25519, held: Signer | None = None, follows: Follows | None = None
+    ) -> Self:
         """Draw keys for a log called ``origin``; ``classic`` is the kind of the one that is not ML-DSA.
+
+        ``held`` stands in its place where its private half is held elsewhere.
 
         Raises:
             LogError: a log cannot be called so.
         """
-        origin = origin or f"checkvalve.local/{secrets.token_hex(8)}"
-        if not is_name(origin):
-            raise LogError(
-                f"a log cannot be called {origin!r}", remedy="use a name such as example.com/agents: no spaces, no +"
-            )
-        return cls(origin, _drawn(origin, classic), follows=follows)
+        origin = origin_of(origin)
+        return cls(origin, _drawn(origin, classic, held), follows=follows)
 
     @property
     def public(self) -> tuple[PublicKey, ...]:
@@ -187,82 +175,35 @@ class LogKey:
         """What the owner of the key trusts."""
         return Trust.of(self.public, self.rotations)
 
-    def rotated(self, size: int) -> LogKey:
-        """Return new keys that these ones sign; they are good from ``size`` on."""
-        new = _drawn(self.origin, self.keys[0].kind)
+    def rotated(self, size: int, held: Signer | None = None) -> LogKey:
+        """Return new keys that these ones sign; they are good from ``size`` on. ``held`` is one of them.
+
+        Raises:
+            LogError: one of them does not sign.
+        """
+        if held is not None and held.public in self.public:
+            raise LogError("that key signs the log already", remedy="name another one, or let one be made")
+        new = _drawn(self.origin, self.keys[0].kind, held)
         unsigned = Rotation(self.origin, size, self.public, tuple(key.public for key in new), ())
-        signed = tuple(key.sign(unsigned.message, _CONTEXT) for key in (*self.keys, *new))
+        signed = tuple(signature_of(key, unsigned.message, _CONTEXT) for key in (*self.keys, *new))
         rotations = (*self.rotations, replace(unsigned, signatures=signed))
         return LogKey(self.origin, new, rotations, self.keys, self.follows)
 
 
-def _drawn(origin: str, classic: int) -> tuple[PrivateKey, ...]:
-    kinds = (classic, MLDSA44) if has_mldsa() else (classic,)
-    return tuple(PrivateKey(origin, kind, secrets.token_bytes(_SEED)) for kind in kinds)
-
-
-def save_key(key: LogKey, file: Path, *, replacing: bool = False) -> None:
-    """Write a key file, private and whole.
+def origin_of(name: str) -> str:
+    """Return the name that a log gets; one is drawn where none is given.
 
     Raises:
-        LogError: there is one already, or it cannot be written.
+        LogError: a log cannot be called so.
     """
-    keys: list[JSON] = [{"kind": one.kind, "seed": base64.b64encode(one.seed).decode()} for one in key.keys]
-    rotations: list[JSON] = [rotation.to_json() for rotation in key.rotations]
-    value: dict[str, JSON] = {"format": _FORMAT, "origin": key.origin, "keys": keys, "rotations": rotations}
-    value |= {} if key.follows is None else {"follows": key.follows.to_json()}
-    try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        target = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-        with os.fdopen(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as stream:
-            stream.write(json.dumps(value, indent=1) + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        try:
-            if replacing:
-                os.link(file, file.with_name(f"{file.name}.old-{secrets.token_hex(4)}"))
-                target.replace(file)
-            else:
-                os.link(target, file)  # fails where there is one
-        finally:
-            target.unlink(missing_ok=True)
-        sync_folder(file.parent)
-    except FileExistsError:
+    name = name or f"checkvalve.local/{secrets.token_hex(8)}"
+    if not is_name(name):
         raise LogError(
-            f"there is a key in {file} already", remedy="use it, or replace it: checkvalve audit key rotate"
-        ) from None
-    except OSError as error:
-        raise LogError(
-            f"the key file {file} cannot be written: {error.strerror}", remedy="check the folder and its permissions"
-        ) from error
+            f"a log cannot be called {name!r}", remedy="use a name such as example.com/agents: no spaces, no +"
+        )
+    return name
 
 
-def load_key(file: Path) -> LogKey:
-    """Return the key in a file.
-
-    Raises:
-        LogError: there is none, others can read it, or it is no key file.
-    """
-    try:
-        with file.open("rb") as stream:
-            status = os.fstat(stream.fileno())
-            if not stat.S_ISREG(status.st_mode) or status.st_mode & _OTHERS:
-                raise LogError(f"others may read the key file {file}", remedy=f"chmod 600 {file}, or make a new key")
-            value = json.loads(stream.read(1_048_576))
-        if not isinstance(value, dict) or set(value) - _MAYBE != _FIELDS or value["format"] != _FORMAT:
-            raise ValueError("not a key file")
-        origin = str(value["origin"])
-        keys = tuple(PrivateKey(origin, int(one["kind"]), base64.b64decode(one["seed"])) for one in value["keys"])
-        rotations = tuple(Rotation.from_json(one) for one in value["rotations"])
-        follows = Follows.from_json(value["follows"]) if "follows" in value else None
-        if not is_name(origin) or not keys or not all(len(key.seed) == _SEED and key.kind in KINDS for key in keys):
-            raise ValueError("not a key file")
-    except FileNotFoundError as error:
-        raise LogError(f"there is no key file {file}", remedy="make one: checkvalve audit key create") from error
-    except OSError as error:
-        raise LogError(
-            f"the key file {file} cannot be read: {error.strerror}", remedy="check its owner and its permissions"
-        ) from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise LogError(f"{file} is no key file of a log", remedy="make one: checkvalve audit key create") from error
-    return LogKey(origin, keys, rotations, follows=follows)
+def _drawn(origin: str, classic: int, held: Signer | None) -> tuple[Signer, ...]:
+    first = held or PrivateKey(origin, classic, secrets.token_bytes(_SEED))
+    return (first, PrivateKey(origin, MLDSA44, secrets.token_bytes(_SEED))) if has_mldsa() else (first,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from checkvalve.approvals import keychange
@@ -12,23 +12,30 @@ from checkvalve.approvals.anchors import Anchor, FileAnchor, S3Anchor, Timestamp
 from checkvalve.approvals.closedlogs import base_of
 from checkvalve.approvals.errors import LogError
 from checkvalve.approvals.judge import Outside
+from checkvalve.approvals.keyfile import load_key, save_key
 from checkvalve.approvals.lastsigned import read_signed
-from checkvalve.approvals.logkeys import LogKey, load_key, save_key
+from checkvalve.approvals.logkeys import Follows, LogKey, origin_of
 from checkvalve.approvals.logpolicy import Policy, read_policy
 from checkvalve.approvals.notes import PublicKey, parse_keys
 from checkvalve.approvals.sealer import HEARTBEAT, Sealer
+from checkvalve.approvals.signers import FILE, HeldKey, Holders
 from checkvalve.approvals.store import Store
 
 
 @dataclass(frozen=True)
 class LogPlace:
-    """The files and anchors of one log. ``key`` is None where nobody said where the key is."""
+    """The files and anchors of one log. ``key`` is None where nobody said where the key is.
+
+    ``signer`` says what holds the keys that are made from now on, and ``holders`` opens those that are held elsewhere.
+    """
 
     key: Path | None = None
     signed: Path | None = None
     anchors: tuple[Anchor, ...] = ()
     heartbeat: int = HEARTBEAT
     policy_file: Path | None = None
+    signer: str = FILE
+    holders: Holders = field(default_factory=Holders, compare=False)
 
     @property
     def has_key(self) -> bool:
@@ -57,7 +64,45 @@ class LogPlace:
 
     def load(self) -> LogKey:
         """Return the key; see :func:`load_key`."""
-        return load_key(self.key_file())
+        return load_key(self.key_file(), self.holders)
+
+    def held(self, origin: str, label: str = "") -> HeldKey | None:
+        """Return the key that is to sign the log ``origin``: the one with this label, or a new one.
+
+        None where keys are drawn into the key file.
+
+        Raises:
+            LogError: what holds it cannot be reached, or has no such key.
+        """
+        return self.holders.take(self.signer, label, origin)
+
+    def made(self, origin: str = "", label: str = "", follows: Follows | None = None) -> LogKey:
+        """Return keys for a log; nothing is written yet. For ``label`` see :meth:`held`.
+
+        Raises:
+            LogError: a log cannot be called so, or there is no such key.
+        """
+        origin = origin_of(origin)
+        held = self.held(origin, label)
+        if held is not None and follows is not None and any(held.raw == one.raw for one in follows.keys):
+            raise LogError(
+                "that key signed the log that is being closed", remedy="name another one, or let one be made"
+            )
+        return LogKey.new(origin, held=held, follows=follows)
+
+    def create(self, origin: str = "", label: str = "") -> LogKey:
+        """Make the keys of a log that has none, and keep them; for ``label`` see :meth:`held`.
+
+        Raises:
+            LogError: there are some, a log cannot be called so, or something cannot be reached or written.
+        """
+        if (file := self.key_file()).exists():  # looked at before a key is made in a token that nobody would use
+            raise LogError(
+                f"there is a key in {file} already", remedy="use it, or replace it: checkvalve audit key rotate"
+            )
+        key = self.made(origin, label)
+        self.save(key)
+        return key
 
     def save(self, key: LogKey, *, replacing: bool = False) -> None:
         """Write the key, and its public half beside it."""
@@ -89,7 +134,7 @@ class LogPlace:
         with store.write() as connection:  # so no change of keys is between its file and its event
             if not waiting.exists():
                 return
-            new = load_key(waiting)
+            new = load_key(waiting, self.holders)
             finish = new.rotations[-1:] != () and new.rotations[-1] in keychange.told(connection, base_of(connection))
             if finish:
                 self._publish(new)
@@ -117,7 +162,7 @@ class LogPlace:
             self.signed_file,
             anchors=self.anchors,
             heartbeat=self.heartbeat,
-            known=lambda: keychange.kept_keys(self.key_file()),
+            known=lambda: keychange.kept_keys(self.key_file(), self.holders),
         )
 
     def public_keys(self) -> tuple[PublicKey, ...]:

@@ -57,6 +57,7 @@ class Order:
     reason: str
     origin: str = ""
     before: int | None = None
+    label: str = ""  # of a key that is held elsewhere; empty: one is made
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def restart(store: Store, place: LogPlace, people: Reviewers, order: Order) -> R
         key = None
     whole = key is None and order.before is None and _sealed(store, place)  # 1.
     drawn = key is None
-    key = key or LogKey.new(order.origin, follows=old)
+    key = key or place.made(order.origin, order.label, old)
     known = [*_stored(store), *place.outside()]
     with store.write() as connection:
         start = start_of(connection, old, began, known, order.before)

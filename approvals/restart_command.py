@@ -16,7 +16,7 @@ from checkvalve.approvals.logplace import LogPlace
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.restart import Order, Restarted, restart
 from checkvalve.approvals.store import Store
-from checkvalve.approvals.terminal import Token, TokenFile, prove
+from checkvalve.approvals.terminal import SignerKey, Token, TokenFile, prove
 
 _CLOSED: Final = (
     ("calls", "open calls: what waited is cancelled, what was permitted is invalid, what was running is unknown"),
@@ -47,6 +47,7 @@ def register(
             int | None,
             typer.Option(min=1, help="From this event on nothing is to be relied on, even if it is signed."),
         ] = None,
+        signer_key: SignerKey = "",
         token: Token = None,
         token_file: TokenFile = None,
     ) -> None:
@@ -59,7 +60,7 @@ def register(
             queue = Queue(store)
             by = prove(context, queue, token, token_file)
             here = place()
-            _explain(restart(store, here, queue.reviewers, Order(by, note, origin, from_event)))
+            _explain(restart(store, here, queue.reviewers, Order(by, note, origin, from_event, signer_key)))
             say(f"the new public keys are in {Path(os.path.normpath(here.public_file))}")
             say("give them to verifiers and witnesses over a way you trust")
             say("start again whatever signs, decides or runs: it still has the old key")

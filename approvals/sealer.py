@@ -38,6 +38,7 @@ from checkvalve.approvals.lastsigned import alone, newest, opened, parse_size, r
 from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.merkle import consistency_proof, leaf_hash
 from checkvalve.approvals.notes import Note
+from checkvalve.approvals.signers import Signer
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import audit_head, checkpoints, events
 from checkvalve.approvals.tiles import Tiles
@@ -122,21 +123,23 @@ class Sealer:
             return None
         return self.seal()
 
-    def rotate(self, save: Callable[[LogKey], None], settle: Callable[[], None] = lambda: None) -> Sealed:
+    def rotate(
+        self, save: Callable[[LogKey], None], settle: Callable[[], None] = lambda: None, held: Signer | None = None
+    ) -> Sealed:
         """Replace the keys: the old ones sign the new ones, and both sign the checkpoint that says so.
 
         ``save`` keeps the new key beside the old one, before anything says that there is one; ``settle`` puts it in
-        the old one's place, when the event is in the log.
+        the old one's place, when the event is in the log. ``held`` is one of the new keys, where it is held elsewhere.
 
         Raises:
-            LogError: somebody else replaced the keys meanwhile.
+            LogError: one of the keys does not sign, or somebody else replaced the keys meanwhile.
         """
         self.seal()
         with self._store.write() as connection:
             if is_out(self._key, told(connection, base_of(connection))):
                 raise LogError("the keys were replaced a moment ago by somebody else", remedy="do it again, if need be")
             size = self._count(connection) + 1
-            key = self._key.rotated(size)
+            key = self._key.rotated(size, held)
             body: dict[str, JSON] = {"rotation": key.rotations[-1].to_json()}
             audit.append(connection, at=self._clock(), kind=ROTATED, subject=KEYS, body=body)
             save(key)

@@ -47,6 +47,10 @@ def _noted(value: bool) -> bool:  # noqa: FBT001  # typer calls it so
     return value
 
 
+SignerKey = Annotated[
+    str,
+    typer.Option("--signer-key", help="The label of a key that `audit_signer` has already; else it makes one."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", callback=_noted)]
 Note = Annotated[str, typer.Option(help="Your own words, kept with the decision.")]
 

@@ -28,7 +28,7 @@ _OPEN_TO_READ: Final = frozenset(
     {"settings file", "manifest", "policy", "tools", "file of channels", "file of review rules", "reader", "actor"}
 )
 """Files that the agent may read: they decide, and hold no secret. The settings are looked at for a password apart."""
-_PUBLIC: Final = ("public key", "anchor", "last signed")
+_PUBLIC: Final = ("public key", "anchor", "last signed", "module of the token")
 _PTRACE: Final = Path("/proc/sys/kernel/yama/ptrace_scope")
 _SEPARATE: Final = "separation from the agent"
 

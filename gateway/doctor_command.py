@@ -10,7 +10,15 @@ from typing import Annotated
 import typer
 
 from checkvalve.approvals.queue import Queue
-from checkvalve.gateway import doctor_agent, doctor_owners, doctor_people, doctor_pins, doctor_rules, doctor_service
+from checkvalve.gateway import (
+    doctor_agent,
+    doctor_owners,
+    doctor_people,
+    doctor_pins,
+    doctor_rules,
+    doctor_service,
+    doctor_signer,
+)
 from checkvalve.gateway.app import open_queue
 from checkvalve.gateway.doctor import Check, Finding, State, examine, result, unknown
 from checkvalve.gateway.doctor_user import user_of
@@ -85,6 +93,7 @@ def look(found: LoadedSettings, *, agent_user: str = "", secrets: Sequence[Path]
 def _inside(queue: Queue, found: LoadedSettings) -> Iterable[tuple[str, Check]]:
     return (
         ("audit log", lambda: doctor_service.log(queue.store, found.settings)),
+        ("signing key", lambda: doctor_signer.signing_key(found.settings)),
         ("clock", lambda: doctor_service.clock(queue.store)),
         ("reviewers", lambda: doctor_people.quorum(queue)),
         ("passkeys", lambda: doctor_people.ways_in(queue)),

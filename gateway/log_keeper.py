@@ -19,6 +19,7 @@ from checkvalve.approvals.logplace import LogPlace
 from checkvalve.approvals.logwatch import LogWatch
 from checkvalve.approvals.sealer import Sealed, Sealer
 from checkvalve.approvals.store import Store
+from checkvalve.gateway.audit_signers import holders_of
 from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.places import audit_key_file
@@ -36,6 +37,8 @@ def log_place(settings: Settings) -> LogPlace:
         anchors=parse_anchors(settings.audit_anchors),
         heartbeat=settings.audit_heartbeat_seconds,
         policy_file=settings.audit_policy,
+        signer=settings.audit_signer,
+        holders=holders_of(settings),
     )
 
 
@@ -115,6 +118,11 @@ def keeper_of(settings: Settings, store: Store) -> LogKeeper | None:
     """
     place = log_place(settings)
     if settings.audit_sealer == "apart":
+        if settings.audit_pkcs11_pin is not None:
+            raise SettingsError(
+                "another process signs the audit log, and this one was given the PIN of its token",
+                "unset CHECKVALVE_AUDIT_PKCS11_PIN here; give it to `checkvalve audit seal --watch` only",
+            )
         looking = LogKeeper(store, None)
         looking.start()
         return looking

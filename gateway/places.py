@@ -76,6 +76,8 @@ def _log_files(settings: Settings) -> dict[str, Path | None]:
     return {
         "key of the audit log": key,
         "public key of the audit log": key and key.with_name(key.name + ".pub"),
+        "PIN of the token": settings.audit_pkcs11_pin_file,
+        "module of the token": settings.audit_pkcs11_module,
         "last signed checkpoint": settings.audit_signed or (key and key.with_name(key.name + ".signed")),
         **{f"anchor of the audit log {number}": path for number, path in enumerate(anchors, 1)},
     }

@@ -21,7 +21,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from checkvalve.approvals.addresses import shown_address
-from checkvalve.gateway.audit_settings import AUDIT_PATHS
+from checkvalve.gateway.audit_settings import AUDIT_PATHS, SECRETS
 from checkvalve.gateway.channel_settings import CHANNEL_PATHS
 from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.places import MODEL_FILE, TOOLS_FILE, refuse_agent_folder
@@ -216,6 +216,8 @@ def _read_file(file: Path) -> dict[str, object]:
     for name in values:
         if name not in Settings.model_fields:
             raise SettingsError(f"{file}: unknown key {name!r}", _nearest(name))
+        if name in SECRETS:
+            raise SettingsError(f"{file}: {name} is a secret, for no such file", f"set {PREFIX}{name.upper()}")
     return {name: _place(name, value, file) for name, value in values.items()}
 
 

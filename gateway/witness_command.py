@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from checkvalve.approvals.logkeys import LogKey, load_key, save_key
+from checkvalve.approvals.keyfile import load_key, save_key
+from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.logplace import read_keys
 from checkvalve.approvals.notes import ED25519_TIMED
 from checkvalve.gateway.errors import MissingExtraError, SettingsError

@@ -34,6 +34,7 @@ NEEDS = {  # marker: what to find (a command, "import X", or the server), and th
     "localmodel": ("local model", "scripts/setup localmodel"),
     "postgres": ("postgres server", "scripts/system-packages postgres and pip install -e '.[postgres]'"),
     "sandbox": ("bwrap", "scripts/system-packages sandbox"),
+    "softhsm": ("softhsm2-util", "scripts/system-packages softhsm"),
     "strace": ("strace", "scripts/system-packages strace"),
 }
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from checkvalve.approvals.checkpoints import Checkpoint, open_checkpoint, parse_checkpoint, sign
 from checkvalve.approvals.errors import LogError
-from checkvalve.approvals.logkeys import LogKey, Rotation, Trust, load_key, save_key
+from checkvalve.approvals.keyfile import load_key, save_key
+from checkvalve.approvals.logkeys import LogKey, Rotation, Trust
 from checkvalve.approvals.merkle import EMPTY
 from checkvalve.approvals.notes import (
     ED25519,

@@ -12,8 +12,9 @@ import sqlalchemy as sa
 from checkvalve.approvals import audit
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.judge import KEYS, ROTATED
+from checkvalve.approvals.keyfile import load_key, save_key
 from checkvalve.approvals.lastsigned import write_signed
-from checkvalve.approvals.logkeys import LogKey, load_key, save_key
+from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.logplace import LogPlace
 from checkvalve.approvals.notes import Note
 from checkvalve.approvals.store import Store

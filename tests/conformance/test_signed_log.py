@@ -18,7 +18,8 @@ from checkvalve.approvals.bundles import read_bundle, verify_bundle
 from checkvalve.approvals.erasure import erase_call, erase_thread
 from checkvalve.approvals.errors import ConflictError, LogError, LogTamperedError, NotFoundError
 from checkvalve.approvals.executor import Executor
-from checkvalve.approvals.logkeys import LogKey, save_key
+from checkvalve.approvals.keyfile import save_key
+from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.receipts import make_receipt, parse_receipt, verify_receipt
 from checkvalve.approvals.records import State
 from checkvalve.approvals.retention import prune

@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 from checkvalve.approvals.anchors import WitnessAnchor
 from checkvalve.approvals.checkpoints import Checkpoint, open_checkpoint, sign
 from checkvalve.approvals.errors import LogError, LogTamperedError
-from checkvalve.approvals.logkeys import LogKey, save_key
+from checkvalve.approvals.keyfile import save_key
+from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.merkle import EMPTY, consistency_proof, in_memory, leaf_hash, tree_hash
 from checkvalve.approvals.notes import ED25519_TIMED
 from checkvalve.approvals.store import Store

@@ -18,7 +18,8 @@ from checkvalve.approvals.audit_command import audit_app
 from checkvalve.approvals.bundles import verify_bundle
 from checkvalve.approvals.checkpoints import Checkpoint, cosign, sign
 from checkvalve.approvals.judge import Outside
-from checkvalve.approvals.logkeys import LogKey, save_key
+from checkvalve.approvals.keyfile import save_key
+from checkvalve.approvals.logkeys import LogKey
 from checkvalve.approvals.logplace import LogPlace
 from checkvalve.approvals.logpolicy import Policy, parse_policy
 from checkvalve.approvals.notes import ED25519_TIMED, MLDSA44, Note, PrivateKey, Signature, has_mldsa, parse_note
