@@ -6,6 +6,7 @@ folder and no port. It never syncs its disk, unless its settings say so: tests k
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import os
 import pwd
@@ -16,7 +17,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,8 +30,19 @@ KINDS = ("sqlite", pytest.param("postgres", marks=pytest.mark.postgres))
 """Parameters for a fixture that gives a test one database of each kind."""
 
 _SAYS_HOW = 15  # the first version in which CREATE DATABASE takes a strategy; the ones before copy files
+_PREFIX = "cv-pg-"
+_LOCK = "alive"
+_JUST_MADE = 60.0  # seconds
+_ROOM = 4 << 30  # bytes: a server takes 200 MB of them
 
-_UNSAFE = ("fsync=off", "full_page_writes=off", "max_connections=200", "shared_buffers=32MB", "autovacuum=off")
+_UNSAFE = (
+    "fsync=off",
+    "full_page_writes=off",
+    "max_connections=200",
+    "shared_buffers=32MB",
+    "autovacuum=off",
+    "max_wal_size=128MB",
+)
 
 
 def programs() -> Path | None:
@@ -122,6 +134,29 @@ class Server:
         self.run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
+def _place(settings: tuple[str, ...]) -> str:
+    """Return where a server may lie: in memory, where there is enough of it and its disk does not matter.
+
+    Both paths are short, as that of a socket must be.
+    """
+    memory = Path("/dev/shm")
+    fits = memory.is_dir() and os.access(memory, os.W_OK | os.X_OK) and shutil.disk_usage(memory).free > _ROOM
+    if settings != _UNSAFE or not fits:
+        return "/tmp"
+    _remove_left_behind(memory)
+    return str(memory)
+
+
+def _remove_left_behind(memory: Path) -> None:
+    """Give back the memory of servers whose tests were killed: nobody holds the lock of theirs any more."""
+    for folder in memory.glob(f"{_PREFIX}*"):
+        with suppress(OSError), (folder / _LOCK).open("rb") as lock:
+            if time.time() - folder.stat().st_mtime < _JUST_MADE:
+                continue  # its lock may be about to be taken
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def _strategy(folder: Path) -> str:
     """Return how to say that a database is copied file by file: half the work of copying it through the log."""
     said = subprocess.run([str(folder / "postgres"), "--version"], capture_output=True, text=True, check=True).stdout
@@ -136,8 +171,10 @@ def running_server(*, settings: tuple[str, ...] = _UNSAFE) -> Iterator[Server]:
     if folder is None:
         pytest.skip("PostgreSQL is not installed; run: scripts/system-packages postgres")
     prefix, who = _user()
-    place = Path(tempfile.mkdtemp(prefix="cv-pg-", dir="/tmp"))  # a socket's path must be short
+    place = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_place(settings)))
     os.chown(place, who.pw_uid, who.pw_gid)
+    alive = (place / _LOCK).open("wb")
+    fcntl.flock(alive, fcntl.LOCK_EX)
     server = Server(place, folder, prefix, who.pw_name, settings)
     try:
         made = [
@@ -160,6 +197,7 @@ def running_server(*, settings: tuple[str, ...] = _UNSAFE) -> Iterator[Server]:
     finally:
         server.stop()
         shutil.rmtree(place, ignore_errors=True)
+        alive.close()
 
 
 class Databases:

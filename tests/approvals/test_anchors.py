@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from checkvalve.approvals import audit
 from checkvalve.approvals.anchors import FileAnchor, SyslogAnchor, WitnessAnchor, parse_anchor, parse_anchors
 from checkvalve.approvals.bundles import verify_bundle
 from checkvalve.approvals.errors import LogError, LogTamperedError
@@ -123,14 +124,15 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def back_up(self) -> None:
+        events = audit.head(self.store).seq
         self.store.close()
-        self.backup = ((self.place / "a.db").read_bytes(), self.sealed)
+        self.backup = ((self.place / "a.db").read_bytes(), events)
         self.open()
 
     @precondition(lambda self: self.backup is not None and self.backup[1] < self.sealed)
     @rule()
     def put_back(self) -> None:
-        """An older database is always seen; then the newer one comes back."""
+        """A database that lacks what was signed is always seen; then the newer one comes back."""
         assert self.backup is not None
         self.store.close()
         now = (self.place / "a.db").read_bytes()
@@ -160,5 +162,12 @@ class Life(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-TestLife = pytest.mark.claim("C5")(pytest.mark.slow(Life.TestCase))
-TestLife.settings = settings(max_examples=20, stateful_step_count=12, deadline=None)
+class LongerLife(Life):
+    """The same, for the long run."""
+
+
+Life.TestCase.settings = settings(max_examples=3, stateful_step_count=12, deadline=None)
+LongerLife.TestCase.settings = settings(max_examples=20, stateful_step_count=12, deadline=None)
+
+TestLife = pytest.mark.claim("C5")(Life.TestCase)
+TestLongerLife = pytest.mark.claim("C5")(pytest.mark.nightly(LongerLife.TestCase))

@@ -200,7 +200,7 @@ def test_a_hijacked_reader_steers_within_its_types_and_it_shows() -> None:
     assert steered["create_calendar_event", "option"].became.endswith(("10:00", "11:00"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.claim("C1", "C3")
 def test_all_pairs_in_pipeline_mode_meet_the_published_numbers() -> None:
     report = run_agentdojo(mode="pipeline", processes=2)

@@ -83,7 +83,7 @@ def test_a_few_pairs_run_in_every_profile() -> None:
         assert report.total()["benign"]["finished"] == 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.agentdojo
 @pytest.mark.parametrize(
     ("profile", "free", "asked"),

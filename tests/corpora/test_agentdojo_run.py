@@ -1,4 +1,4 @@
-"""The whole run: a few pairs in every test run, and the full table with its thresholds under ``slow``."""
+"""The whole run: a few pairs in every test run, and the full table with its thresholds under ``nightly``."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_processes_do_not_change_the_numbers(few: Report) -> None:
     assert [case.to_json() for case in again.cases] == [case.to_json() for case in few.cases]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.claim("C3")
 def test_all_pairs_meet_the_published_numbers() -> None:
     report = run_agentdojo(guard="all", processes=2)

@@ -229,7 +229,7 @@ def test_every_technique_has_attempts_that_would_harm() -> None:
     assert {technique.group for technique in TECHNIQUES.values()} == set(GROUPS)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", [11, 12, 13])
 def test_a_long_search_finds_no_other_technique(seed: int) -> None:
     found = search(list(TECHNIQUES.values()), seed=seed, budget=12_000)

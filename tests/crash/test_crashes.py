@@ -194,7 +194,7 @@ def test_killed_at_random_moments_every_task_ends_and_nothing_happens_twice(
     assert torture(databases, nursery, tmp_path, cycles=12, rounds=2).kills >= 12
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.claim("C4")
 def test_killed_two_hundred_times(databases: Databases, nursery: Nursery, tmp_path: Path) -> None:
     figures = torture(databases, nursery, tmp_path, cycles=200, rounds=5)

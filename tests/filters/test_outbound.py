@@ -324,11 +324,11 @@ def test_b55_no_text_of_50_kb_takes_long(piece: str) -> None:
         scan_outbound(text, rules)
 
 
-@pytest.mark.slow
-def test_twenty_thousand_texts_at_random_never_crash_and_never_leak() -> None:
+@pytest.mark.parametrize("count", [500, pytest.param(20_000, marks=pytest.mark.nightly)])
+def test_texts_at_random_never_crash_and_never_leak(count: int) -> None:
     draw = random.Random(7)
     signs = [*HOSTILE, *PARTS, "\x00", "\ud800", "é", "汉", "\u202e", "<", ">", '"', "&", ";", "\r\n"]
-    for _ in range(20_000):
+    for _ in range(count):
         text = "".join(draw.choice(signs)[:60] for _ in range(draw.randint(1, 9)))
         result = scan_outbound(text, RULES)
         assert "STG-0042-ABCDEF" not in result.text

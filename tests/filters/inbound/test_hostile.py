@@ -116,7 +116,7 @@ def test_nothing_crashes_it(parts: list[str]) -> None:
     _whatever_comes(parts)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @settings(max_examples=20_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(FRAGMENTS, max_size=24))
 def test_nothing_in_twenty_thousand_inputs_crashes_it(parts: list[str]) -> None:
