@@ -25,8 +25,7 @@ from checkvalve.approvals.previewspec import RULE as PREVIEW
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.toolspec import Manifest
-from checkvalve.gateway.app import open_queue
-from checkvalve.gateway.places import own_files
+from checkvalve.gateway.app import open_queue, own_paths
 from checkvalve.gateway.policykit_explain import Loaded, ManifestOption, parts_of
 from checkvalve.gateway.policykit_run import checked
 from checkvalve.gateway.policykit_terminal import AsJson, finish, packaged, say, text_of
@@ -104,14 +103,13 @@ def replay_command(loaded: Loaded) -> Callable[..., None]:
         settings = loaded()
         declared, rules = parts_of(settings, manifest, policy)
         queue = open_queue(settings.settings, create=False)
-        protected = tuple(sorted({str(path) for path in own_files(settings.settings, settings.file).values()}))
         services = Services(
             declared,
             rules,
             queue,
             Executor(queue),
             SqlContentStore(queue.store),
-            protected=protected,
+            protected=own_paths(settings.settings, settings.file),
             sandbox=settings.settings.sandbox != "off",
         )
         rows = queue.list(thread=thread)

@@ -11,18 +11,14 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeAlias
 
-from checkvalve.approvals.content import SqlContentStore
 from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.edits import Decide
 from checkvalve.approvals.errors import ConfigError, EditRefusedError, NotAdoptedError
-from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.filters.strictjson import JSON
-from checkvalve.gateway.app import own_paths
 from checkvalve.gateway.errors import GatewayError
-from checkvalve.gateway.inbound import inbound_of
-from checkvalve.gateway.outbound import outbound_rules
+from checkvalve.gateway.rule_services import rule_services
 from checkvalve.gateway.rulefiles import load_adopted, rule_files
 from checkvalve.gateway.settings import Settings
 from checkvalve.graphs.edited import deciding
@@ -73,18 +69,7 @@ def _services(queue: Queue, settings: Settings, settings_file: Path | None) -> S
         )
     rules = rule_files(settings)
     load_adopted(queue.adopted, queue.store, queue.clock(), rules.texts)
-    return Services(
-        manifest=rules.manifest,
-        policy=rules.policy,
-        queue=queue,
-        executor=Executor(queue),
-        content=SqlContentStore(queue.store),
-        profile=settings.profile,
-        protected=own_paths(settings, settings_file),
-        sandbox=settings.sandbox != "off",
-        inbound=inbound_of(settings),
-        outbound=outbound_rules(settings),
-    )
+    return rule_services(queue, settings, settings_file, rules)
 
 
 __all__ = ["Deciding", "deciding_by"]

@@ -135,7 +135,7 @@ def serve_pages(found: LoadedSettings) -> None:
         ladder = LadderKeeper(queue, seeding=_seeding(queue, found.settings))
         ladder.start()
         try:
-            _run(Site(_pages(queue, found, listener, review_point(found.settings, queue))), listener)
+            _run(Site(_pages(queue, found, listener, review_point(found.settings, queue, found.file))), listener)
         finally:
             ladder.stop()
             queue.store.close()

@@ -9,21 +9,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
-from checkvalve.approvals.content import SqlContentStore
 from checkvalve.approvals.errors import NotAdoptedError
-from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.reviewers import Reviewer
-from checkvalve.gateway.inbound import inbound_of
 from checkvalve.gateway.logs import get_logger
-from checkvalve.gateway.outbound import outbound_rules
+from checkvalve.gateway.rule_services import rule_services
 from checkvalve.gateway.rulefiles import load_adopted, rule_files
 from checkvalve.gateway.settings import Settings
-from checkvalve.graphs.services import Services
 from checkvalve.graphs.undo_standing import Standing
 from checkvalve.graphs.undoing import Undoing
 
@@ -59,7 +56,7 @@ class UndoPoint:
         return self.undoing.run(name, self.tools, self.servers)
 
 
-def review_point(settings: Settings, queue: Queue) -> UndoPoint | None:
+def review_point(settings: Settings, queue: Queue, settings_file: Path | None = None) -> UndoPoint | None:
     """Return the place of review pages that are served alone; none where the settings name no manifest.
 
     Where people adopted other rules than these files, the pages are served all the same, since they are where a change
@@ -75,17 +72,7 @@ def review_point(settings: Settings, queue: Queue) -> UndoPoint | None:
         load_adopted(queue.adopted, queue.store, queue.clock(), rules.texts)
     except NotAdoptedError as error:
         get_logger().error("these rules were not adopted", problem=error.message, remedy=error.remedy)
-    services = Services(
-        manifest=rules.manifest,
-        policy=rules.policy,
-        queue=queue,
-        executor=Executor(queue),
-        content=SqlContentStore(queue.store),
-        profile=settings.profile,
-        inbound=inbound_of(settings),
-        outbound=outbound_rules(settings),
-    )
-    return UndoPoint(Undoing(services))
+    return UndoPoint(Undoing(rule_services(queue, settings, settings_file, rules)))
 
 
 class UndoWorker:

@@ -160,6 +160,22 @@ def test_pages_served_alone_know_the_manifest_of_the_settings(gateway: Gateway, 
     assert review_point(Settings(database_url="sqlite://"), gateway.queue) is None
 
 
+@pytest.mark.claim("C2")
+@pytest.mark.parametrize("ours", ["manifest.yaml", "checkvalve.toml", "gate.db-wal"])
+def test_pages_served_alone_undo_nothing_in_the_gateways_own_files(
+    gateway: Gateway, office: Office, tmp_path: Path, ours: str
+) -> None:
+    """They decide an undoing by the same rules as a gateway does, its own files and its sandbox included."""
+    place = str(tmp_path / ours)
+    office.notebook.write({place: {"title": "List", "text": "milk"}}, "begin")
+    done = office.act("update_note", id=place, text="eggs").proposal
+    assert done.state is State.SUCCEEDED
+    point = review_point(settings(tmp_path, sandbox="bubblewrap"), gateway.queue, tmp_path / "checkvalve.toml")
+    assert point is not None
+    undo = point.ask(done.id, office.person())
+    assert (undo.state, undo.rule) == (State.DENIED, "protected")
+
+
 @pytest.mark.claim("C4")
 def test_the_api_shows_asks_and_runs_what_was_approved(
     gateway: Gateway, office: Office, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
