@@ -30,6 +30,7 @@ from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.refusals import EditorAloneError, NotOfferedError, TooManyError
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.revisions import require_revision
 from checkvalve.approvals.roles import Account, People, Role, Roster, account_of, either, who_could
 from checkvalve.approvals.said_where import require_channel
 from checkvalve.approvals.stepup import StepUp
@@ -52,28 +53,24 @@ def break_glass(
     reason: str,
     step_up: StepUp | None,
     channel: str = "",
+    seen: int | None = None,
 ) -> Proposal:
     """Let exactly the call with this digest run, once, because one person says so.
+
+    ``seen`` is the revision of what was shown with the call, where it is known.
 
     Raises:
         NotFoundError, ConflictError, CredentialError, NotAdoptedError, NotAllowedError, DigestError, StepUpError,
         QueueError, StoreCorruptError: nothing was changed.
     """
-    said = afterlooks.words(reason, "a reason", MIN_REASON, MAX_REASON)
+    said = _reason(reason)
     queue.get(proposal_id)
     with queue.store.write() as connection:
         now = queue.clock()
         proposal = moves.load(connection, proposal_id)
         plan = _open(connection, queue, proposal, reviewer, now)
-        account = require_breaker(connection, proposal, plan, reviewer.name)
-        _check_needed(connection, proposal, plan, account, single_user=queue.bench.single_user, at=now)
-        require_channel(plan, channel)
-        match_digest(proposal, digest_prefix)
-        if afterlooks.require_counted(connection) >= queue.glass.max_open:
-            raise TooManyError(
-                f"{queue.glass.max_open} broken glasses have not been looked at: no further one is broken",
-                remedy=f"let others look first: {_LIST}",
-            )
+        account = require_may_break(connection, queue, proposal, plan, reviewer, digest_prefix, at=now, channel=channel)
+        require_revision(connection, proposal, seen)
         stepup.spend(connection, step_up, proposal, reviewer, at=now, decision=BROKEN)
         by = GLASS + account.name
         until = now + (plan.execute_within * _SECOND or queue.bench.execute_within)
@@ -94,6 +91,67 @@ def break_glass(
     return approved
 
 
+def require_worth_proving(
+    queue: Queue,
+    proposal: Proposal,
+    reviewer: Reviewer,
+    digest_prefix: str,
+    *,
+    reason: str,
+    channel: str = "",
+    seen: int | None = None,
+) -> None:
+    """Make sure that the glass would be broken if there were a good proof; :func:`break_glass` looks again.
+
+    Raises:
+        ApprovalError: as :func:`break_glass`.
+    """
+    _reason(reason)
+    with queue.store.read() as connection:
+        now = queue.clock()
+        plan = _open(connection, queue, proposal, reviewer, now)
+        require_may_break(connection, queue, proposal, plan, reviewer, digest_prefix, at=now, channel=channel)
+        require_revision(connection, proposal, seen)
+
+
+def require_may_break(
+    connection: sa.Connection,
+    queue: Queue,
+    proposal: Proposal,
+    plan: Plan,
+    reviewer: Reviewer,
+    digest_prefix: str,
+    *,
+    at: int,
+    channel: str,
+) -> Account:
+    """Do what steps 1 and 3 to 6 say of an open call but for the proof; returns the account of who breaks it.
+
+    Raises:
+        ConflictError, NotAllowedError, DigestError, StoreCorruptError: the glass stays whole.
+    """
+    if not queue.glass.enabled:
+        raise NotOfferedError("there is no glass to break here", remedy="the setting is break_glass, off by default")
+    if not plan.may_break_glass:
+        raise NotOfferedError(
+            "the review rule of this call lets nobody break the glass", remedy="let those decide whom it names"
+        )
+    account = require_breaker(connection, proposal, plan, reviewer.name)
+    _check_needed(connection, proposal, plan, account, single_user=queue.bench.single_user, at=at)
+    require_channel(plan, channel)
+    match_digest(proposal, digest_prefix)
+    if afterlooks.require_counted(connection) >= queue.glass.max_open:
+        raise TooManyError(
+            f"{queue.glass.max_open} broken glasses have not been looked at: no further one is broken",
+            remedy=f"let others look first: {_LIST}",
+        )
+    return account
+
+
+def _reason(text: str) -> str:
+    return afterlooks.words(text, "a reason", MIN_REASON, MAX_REASON)
+
+
 def may_break(queue: Queue, proposal: Proposal, reviewer: Reviewer) -> bool:
     """Say whether a surface should offer it: settings, plan and role allow it; everything is checked again then."""
     if not queue.glass.enabled or proposal.state is not State.PENDING:
@@ -109,21 +167,14 @@ def may_break(queue: Queue, proposal: Proposal, reviewer: Reviewer) -> bool:
 
 
 def _open(connection: sa.Connection, queue: Queue, proposal: Proposal, reviewer: Reviewer, at: int) -> Plan:
-    """Do steps 1 and 2."""
+    """Do step 2, but for what was said: the record is open and sound, and so are who acts and the rules in force."""
     if proposal.state is not State.PENDING or moves.is_overdue(proposal, at):
         raise moves.conflict(proposal)
     require_recorded(connection, proposal.id)
     queue.reviewers.require(connection, reviewer)
     queue.adopted.require(connection, at)
     pin_record.require_read(connection, proposal)
-    plan = plans.read(connection, proposal.id)
-    if not queue.glass.enabled:
-        raise NotOfferedError("there is no glass to break here", remedy="the setting is break_glass, off by default")
-    if not plan.may_break_glass:
-        raise NotOfferedError(
-            "the review rule of this call lets nobody break the glass", remedy="let those decide whom it names"
-        )
-    return plan
+    return plans.read(connection, proposal.id)
 
 
 def require_breaker(people: People, proposal: Proposal, plan: Plan, name: str) -> Account:
@@ -175,4 +226,7 @@ def _check_needed(
         )
 
 
-__all__ = ["MAX_REASON", "MIN_REASON", "break_glass", "may_break", "require_breaker"]
+__all__ = [
+    "MAX_REASON", "MIN_REASON", "break_glass", "may_break", "require_breaker", "require_may_break",
+    "require_worth_proving",
+]  # fmt: skip

@@ -4,7 +4,7 @@
 2. It has all events of the call. Where a rule redacts something of an event, or it is not for this reader, its body is
    left out, and everything else stays: what is hashed is a commitment to the body, so the proof fits all the same. An
    event of an older version has its body in its hash; nothing of it can be left out, so it is not in the receipt.
-   A program reads how its call moved; never who was told of it, who is on call, or what people wrote.
+   A program reads what :mod:`for_programs` says, the same as on its card.
 3. Nothing is handed out that does not lead to the signed root: who gets a receipt can rely on it verifying.
 
 Guarantees: reads only; a program that asks for its own calls learns how they moved and who let them run; of what else
@@ -13,9 +13,9 @@ there is it learns when it was, and of what kind.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 
@@ -23,6 +23,7 @@ from checkvalve.approvals.audit import Event, read_events
 from checkvalve.approvals.checkpoints import Checkpoint, parse_checkpoint
 from checkvalve.approvals.closedlogs import base_of
 from checkvalve.approvals.errors import LogTamperedError
+from checkvalve.approvals.for_programs import event_is_for_programs
 from checkvalve.approvals.judge import body_of
 from checkvalve.approvals.lastsigned import newest, parse_size
 from checkvalve.approvals.notes import parse_note
@@ -30,9 +31,6 @@ from checkvalve.approvals.receipts import Receipt, make_receipt, require_proven
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.redaction import Veil
 
-_GRANTS: Final = "grant."
-_MOVES: Final = frozenset({"proposal.recorded", *(f"proposal.{state.value}" for state in State)})
-"""What a program may read of its own calls beside their grants: how they moved, the same as a call's card says."""
 _REMEDY: Final = "verify the audit log: checkvalve audit verify"
 
 
@@ -75,15 +73,10 @@ def _shown(
 ) -> Iterator[tuple[Event, tuple[bytes, ...]]]:
     for event, proof in items:
         body = body_of(event.body)
-        if (whole or _is_for_programs(event.kind, body)) and veil.json(body) == body:
+        if (whole or event_is_for_programs(event.kind, body)) and veil.json(body) == body:
             yield event, proof
         elif event.commitment is not None:
             yield replace(event, body="", salt=None), proof
-
-
-def _is_for_programs(kind: str, body: Mapping[str, Any]) -> bool:
-    """Say whether an event is a move that tells of no person but who made it, and holds no words of theirs."""
-    return (kind in _MOVES or kind.startswith(_GRANTS)) and not body.get("note")
 
 
 def _checkpoint_of(receipt: Receipt) -> Checkpoint:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from checkvalve.approvals import afterlooks, ladder_words
 from checkvalve.approvals.afterlooks import MIN_FINDING, AfterLook, AfterLooks
-from checkvalve.approvals.breakglass import MIN_REASON, break_glass
+from checkvalve.approvals.breakglass import MIN_REASON, break_glass, require_worth_proving
 from checkvalve.approvals.card import SHORT_ID, digest_hex, safe
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.ladder import A_RULE, AFTERLOOKS, CLOSING, Ladder, stuck_now
@@ -103,6 +103,7 @@ def _add_breaking(app: typer.Typer, open_queue: Callable[[], Queue], show: Calla
                     stop("no decision", NO_DECISION)
             match_digest(proposal, digest)
             reviewer = prove(context, queue, token, token_file)
+            require_worth_proving(queue, proposal, reviewer, digest, reason=note, channel="cli")
             proof = ask_step_up(queue, proposal, reviewer, "break_glass")
             done = break_glass(queue, proposal.id, reviewer, digest, reason=note, step_up=proof, channel="cli")
             until = to_the_second(done.execute_by or 0)

@@ -148,8 +148,12 @@ def notice_of(event: Event, proposal: Proposal | None) -> Notice | None:
     kind = kind_of(event.kind, event.body)
     if not kind or not event.body:
         return None
-    name = "msg_" + event.hash.removeprefix("sha256:")[:32]
-    return Notice(event.seq, name, event.at, kind, event.subject, _body(event.body), proposal)
+    return Notice(event.seq, name_of(event.hash), event.at, kind, event.subject, _body(event.body), proposal)
+
+
+def name_of(event_hash: str) -> str:
+    """Return the id of the notice of an event, so that who gets it twice sees that it is one."""
+    return "msg_" + event_hash.removeprefix("sha256:")[:32]
 
 
 def _body(text: str) -> dict[str, JSON]:
@@ -159,5 +163,5 @@ def _body(text: str) -> dict[str, JSON]:
 
 __all__ = [
     "ASKED", "CHANNEL", "ESCALATED", "FOR_PEOPLE", "GLASS", "KINDS", "REMINDER", "UNREACHABLE", "Notice", "kind_of",
-    "notice_of",
+    "name_of", "notice_of",
 ]  # fmt: skip

@@ -50,8 +50,13 @@ def cancel(queue: Queue, proposal_id: str, *, means: Literal["reviewer", "client
     asked_for = queue.get(proposal_id).requester
     own = same_person(asked_for, name) if means == "reviewer" else folded(asked_for) == folded(name)
     if not is_usable(asked_for) or not own:
-        raise NotYoursError("this call was not asked for in your name", remedy="a reviewer can reject it")
+        raise not_yours()
     return queue.close(proposal_id, State.CANCELLED, by=f"{means}:{name}", code=CANCELLED)
+
+
+def not_yours() -> NotYoursError:
+    """Return the error for taking back what somebody else asked."""
+    return NotYoursError("this call was not asked for in your name", remedy="a reviewer can reject it")
 
 
 def cancel_as(queue: Queue, proposal_id: str, reviewer: Reviewer) -> Proposal:
@@ -61,4 +66,4 @@ def cancel_as(queue: Queue, proposal_id: str, reviewer: Reviewer) -> Proposal:
     return cancel(queue, proposal_id, means="reviewer", name=reviewer.name)
 
 
-__all__ = ["CANCELLED", "RESPONDED", "cancel", "cancel_as", "respond", "response_of"]
+__all__ = ["CANCELLED", "RESPONDED", "cancel", "cancel_as", "not_yours", "respond", "response_of"]

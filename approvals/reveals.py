@@ -54,12 +54,21 @@ def reveal(queue: Queue, proposal_id: str, reviewer: Reviewer, *, channel: str) 
 
 def may_reveal(queue: Queue, proposal: Proposal, reviewer: Reviewer) -> bool:
     """Say whether somebody has the right, for a page that offers it; it is checked again when it is used."""
-    with queue.store.read() as connection:
-        try:
-            _require_right(connection, proposal, reviewer, queue.mandates.tenant)
-        except NotAllowedError:
-            return False
+    try:
+        require_may_reveal(queue, proposal, reviewer)
+    except NotAllowedError:
+        return False
     return True
+
+
+def require_may_reveal(queue: Queue, proposal: Proposal, reviewer: Reviewer) -> None:
+    """Make sure that somebody has the right.
+
+    Raises:
+        RoleNeededError: they do not; it says who does.
+    """
+    with queue.store.read() as connection:
+        _require_right(connection, proposal, reviewer, queue.mandates.tenant)
 
 
 def _require_right(connection: sa.Connection, proposal: Proposal, reviewer: Reviewer, tenant: str) -> None:
@@ -83,4 +92,4 @@ def _question(connection: sa.Connection, proposal: Proposal, tenant: str) -> Que
     return Question(proposal.tool, proposal.server, effect_of(proposal), proposal.rule, tier(proposal), tenant)
 
 
-__all__ = ["REVEALED", "may_reveal", "reveal"]
+__all__ = ["REVEALED", "may_reveal", "require_may_reveal", "reveal"]

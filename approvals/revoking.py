@@ -64,6 +64,16 @@ def may_revoke(queue: Queue, proposal: Proposal, reviewer: Reviewer) -> bool:
     return True
 
 
+def require_revocable(proposal: Proposal) -> None:
+    """Do step 1, but for the clock.
+
+    Raises:
+        ConflictError: there is nothing to take back, or not any more.
+    """
+    if (error := _why_not(proposal)) is not None:
+        raise error
+
+
 def _take_back(queue: Queue, proposal_id: str, reviewer: Reviewer | None, by: str, note: str, channel: str) -> Proposal:
     kept(note)
     with queue.store.write() as connection:
@@ -71,8 +81,7 @@ def _take_back(queue: Queue, proposal_id: str, reviewer: Reviewer | None, by: st
         proposal = moves.load(connection, proposal_id)
         closed = moves.close_overdue(connection, proposal, now)
         if closed is proposal:
-            if (error := _why_not(proposal)) is not None:  # 1.
-                raise error
+            require_revocable(proposal)  # 1.
             if reviewer is not None:  # 2.
                 _require_right(connection, queue, proposal, reviewer)
             elif not is_usable(proposal.requester) or folded(proposal.requester) != folded(by.partition(":")[2]):
@@ -133,4 +142,4 @@ def _said_yes(connection: sa.Connection, proposal: Proposal, account: Account) -
     return any(account.name == vote.reviewer or account.person in {vote.person, vote.via} for vote in cast)
 
 
-__all__ = ["REVOKED", "may_revoke", "revoke", "revoke_own"]
+__all__ = ["REVOKED", "may_revoke", "require_revocable", "revoke", "revoke_own"]

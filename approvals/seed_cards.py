@@ -8,14 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import sqlalchemy as sa
+
 from checkvalve.approvals import seeds, votes
 from checkvalve.approvals.content import HistoryItem
 from checkvalve.approvals.counting import Standing
+from checkvalve.approvals.notices import ASKED, Notice, name_of
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.reviewers import Reviewer
+from checkvalve.approvals.seed_said import MADE
 from checkvalve.approvals.seeds import Seed
+from checkvalve.approvals.tables import events
 from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.filters.labels import CLEAN, UNKNOWN
 
@@ -90,13 +95,28 @@ def with_items(
     They come beside the calls of the page, so no real one moves to another; ``more`` says that a page follows.
     """
     found = list(rows)
-    if reviewer is None or thread or (states and State.PENDING not in states):
+    if reviewer is None or (states and State.PENDING not in states):
         return found
     start, end = after or (0, ""), (rows[-1].created_at, rows[-1].id) if more and rows else None
-    shown = (as_question(seed) for seed in seeds.open_for(queue, reviewer))
+    mine = (as_question(seed) for seed in seeds.open_for(queue, reviewer))
+    shown = (item for item in mine if not thread or item.thread == thread)
     places = ((item, (item.created_at, item.id)) for item in shown)
     found += [item for item, place in places if place > start and (end is None or place < end)]
     return sorted(found, key=lambda row: (row.created_at, row.id))
 
 
-__all__ = ["as_question", "items_of", "plan_of", "standing_of", "with_items"]
+def notices_of(queue: Queue, reviewer: Reviewer, after: int, until: int) -> list[Notice]:
+    """Return what whoever watches is told of their own items, of the events behind ``after`` up to ``until``."""
+    row = events.c
+    query = sa.select(row.seq, row.hash, row.at, row.subject).where(row.kind == MADE, row.seq > after, row.seq <= until)
+    with queue.store.read() as connection:
+        made = connection.execute(query.order_by(row.seq)).all()
+    found = ((event, seeds.find(queue, event.subject, reviewer)) for event in made)
+    return [
+        Notice(event.seq, name_of(event.hash), event.at, ASKED, event.subject, {"state": "pending"}, as_question(seed))
+        for event, seed in found
+        if seed is not None and not seed.answer
+    ]
+
+
+__all__ = ["as_question", "items_of", "notices_of", "plan_of", "standing_of", "with_items"]

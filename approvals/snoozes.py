@@ -50,11 +50,7 @@ def snooze(queue: Queue, proposal_id: str, reviewer: Reviewer, until: int) -> bo
         if proposal.state is not State.PENDING or moves.is_overdue(proposal, now):
             raise moves.conflict(proposal)
         require_responder(connection, queue.bench, proposal, reviewer)
-        if not now < until < proposal.decide_by:
-            raise QueueError(
-                "a question is put off until a moment ahead, before it has to be decided",
-                remedy=f"give one before {rfc3339(proposal.decide_by)}",
-            )
+        require_ahead(proposal, until, now)
         _forget(connection, proposal_id, reviewer.name)
         mine = sa.select(sa.func.count()).select_from(snoozes).where(_row.reviewer == reviewer.name, _row.until > now)
         if connection.execute(mine).scalar_one() >= MAX_SNOOZES:
@@ -66,6 +62,19 @@ def snooze(queue: Queue, proposal_id: str, reviewer: Reviewer, until: int) -> bo
         return proposal_id in hidden_from(connection, queue, reviewer.name, now)
 
 
+def require_ahead(proposal: Proposal, until: int, now: int) -> None:
+    """Do step 1. Times are microseconds.
+
+    Raises:
+        QueueError: the moment is over, or not before the question has to be decided.
+    """
+    if not now < until < proposal.decide_by:
+        raise QueueError(
+            "a question is put off until a moment ahead, before it has to be decided",
+            remedy=f"give one before {rfc3339(proposal.decide_by)}",
+        )
+
+
 def wake(queue: Queue, proposal_id: str, reviewer: Reviewer) -> None:
     """Take a question back into one's own queue.
 
@@ -75,9 +84,14 @@ def wake(queue: Queue, proposal_id: str, reviewer: Reviewer) -> None:
     with queue.store.write() as connection:
         queue.reviewers.require(connection, reviewer)
         if not _forget(connection, proposal_id, reviewer.name):
-            raise DoneAlreadyError("you have not put this question off", remedy="nothing was changed")
+            raise not_put_off()
         body: dict[str, JSON] = {"by": f"reviewer:{reviewer.name}"}
         audit.append(connection, at=queue.clock(), kind=WOKEN, subject=proposal_id, body=body)
+
+
+def not_put_off() -> DoneAlreadyError:
+    """Return the error for taking back what was not put off."""
+    return DoneAlreadyError("you have not put this question off", remedy="nothing was changed")
 
 
 def _forget(connection: sa.Connection, proposal_id: str, name: str) -> bool:
@@ -126,4 +140,6 @@ def _in_view(connection: sa.Connection, proposal: Proposal, away: Iterable[str],
     )
 
 
-__all__ = ["MAX_SNOOZES", "hidden_from", "put_off", "put_off_by", "snooze", "wake"]
+__all__ = [
+    "MAX_SNOOZES", "hidden_from", "not_put_off", "put_off", "put_off_by", "require_ahead", "snooze", "wake",
+]  # fmt: skip

@@ -15,13 +15,13 @@ from checkvalve.approvals.asked_by import as_json
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.counting import Standing
 from checkvalve.approvals.edits import edited
+from checkvalve.approvals.for_programs import note_for_programs, plan_for_programs, remark_is_for_programs
 from checkvalve.approvals.notices import Notice
 from checkvalve.approvals.pins_shown import Pinned
 from checkvalve.approvals.previews import Preview
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.remarks import Remark
 from checkvalve.approvals.render import block, size_of, warnings
-from checkvalve.approvals.responding import response_of
 from checkvalve.approvals.risk import tier_of
 from checkvalve.approvals.seen import Part, Seen, marks_of
 from checkvalve.approvals.story import Story
@@ -112,7 +112,9 @@ class Card(Line):
     code: str
     note: str = Field(description="words beside the decision; a client's token gets those that are for its agent")
     self_approved: bool
-    talk: list[Said] = Field(description="what reviewers asked and what was answered, oldest first; not verified")
+    talk: list[Said] = Field(
+        description="what reviewers asked and what was answered, oldest first; unverified; replies for reviewers only"
+    )
     edit_of: str | None = Field(description="the call of which this one is an edit")
     edited_to: str | None = Field(description="the call that a person made of this one")
     changes: list[dict[str, Any]] = Field(description="what the edit changed: path, kind, before, after")
@@ -123,7 +125,8 @@ class Card(Line):
         None, description="the versions of what it points at: read when asked, and compared right before it runs"
     )
     plan: dict[str, Any] | None = Field(
-        None, description="how it is to be answered: quorum, times, channels; who is called later only for reviewers"
+        None,
+        description="how it is to be answered: quorum and times; channels, reminders, who is called only for reviewers",
     )
     votes: list[dict[str, Any]] = Field(
         [], description="who said what so far; one person has one voice. Empty for a client's token"
@@ -250,10 +253,11 @@ def card(
 def for_program(found: Card, row: Seen) -> Card:
     """Return the card of ``row`` for the program that asked for the call: what its receipt tells it of people, too.
 
-    Of their words it has what is for its agent; who voted, and whom the question is brought to, it does not have.
+    What that is stands in :mod:`checkvalve.approvals.for_programs`.
     """
-    plan = None if found.plan is None else {name: item for name, item in found.plan.items() if name != "escalate"}
-    return found.model_copy(update={"note": response_of(row), "votes": [], "plan": plan})
+    plan = None if found.plan is None else plan_for_programs(found.plan)
+    talk = [item for item in found.talk if remark_is_for_programs(item.kind)]
+    return found.model_copy(update={"note": note_for_programs(row), "votes": [], "plan": plan, "talk": talk})
 
 
 def _changes(row: Seen, before: Seen | None, after: Seen | None) -> list[dict[str, Any]]:

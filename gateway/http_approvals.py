@@ -10,7 +10,6 @@ repeat nothing of the request.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Final, TypeAlias
@@ -23,7 +22,6 @@ from checkvalve.approvals.deciding import Yes
 from checkvalve.approvals.editing import EDITED
 from checkvalve.approvals.edits import current, edit, lineage
 from checkvalve.approvals.errors import ApprovalError
-from checkvalve.approvals.inert import inert
 from checkvalve.approvals.pins_shown import seen_pinned
 from checkvalve.approvals.previews import seen_preview
 from checkvalve.approvals.records import Proposal, State
@@ -31,7 +29,7 @@ from checkvalve.approvals.remarks import read_talk
 from checkvalve.approvals.reproposals import RESPONDED
 from checkvalve.approvals.responding import respond
 from checkvalve.approvals.reviewers import Reviewer
-from checkvalve.approvals.revisions import require_revision, revision
+from checkvalve.approvals.revisions import revision
 from checkvalve.approvals.seed_cards import with_items
 from checkvalve.approvals.seen import Seen
 from checkvalve.approvals.selection import MAX_PAGE, mark, page
@@ -45,23 +43,22 @@ from checkvalve.gateway.http_cursor import cursor, place_of
 from checkvalve.gateway.http_deciding import (
     DECIDING,
     Key,
-    MatchSeen,
+    Match,
     Name,
-    digest_of,
+    Wanted,
     own_call,
     refused,
-    require_digest,
-    seen_of,
+    wanted_of,
     was_done,
 )
+from checkvalve.gateway.http_edits import edited_args, require_usable
 from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_problems import Problem, problem_schema
 from checkvalve.gateway.http_runs import MAX_STREAMS, RunServer
-from checkvalve.gateway.http_seed_items import decide_seed, seed_card, seed_of
+from checkvalve.gateway.http_seed_items import decide_seed, outcome_of, seed_card, seed_of
 from checkvalve.gateway.http_stepup import step_up_if_needed
 from checkvalve.gateway.http_waiting import MAX_WAIT, notices, until
 from checkvalve.gateway.late_result import late_result
-from checkvalve.gateway.shown_edits import exact
 from checkvalve.graphs.edited import deciding
 
 Wait: TypeAlias = Annotated[
@@ -132,7 +129,8 @@ async def watch(
 @router.get("/approvals/{name}", responses=LOOKING)
 async def show(name: Name, server: Server, caller: Calling, response: Response, wait: Wait = 0) -> Card:
     """Show one call, with a mark for what is redacted in it. With ``wait``, answer when it is no longer pending."""
-    if (item := await asyncio.to_thread(seed_of, server, caller, name)) is not None:
+    made_up = partial(seed_of, server, caller, name)
+    if item := await until(server, caller, made_up, lambda found: found is None or bool(found.answer), wait=wait):
         return seed_card(server, item, response)
     asked = partial(own_call, server, caller, name)
     row = await until(server, caller, asked, lambda found: found.state is not State.PENDING, wait=wait)
@@ -149,8 +147,9 @@ async def result(name: Name, server: Server, caller: Calling, response: Response
     """Say what became of a call, as the tool message that its agent is told. Runs nothing; 202 until it is done."""
 
     def look() -> Told:
-        asked = own_call(server, caller, name)
-        outcome = server.gateway.executor.look(current(server.gateway.queue, asked.id).id)
+        outcome = outcome_of(server, caller, name)
+        asked = own_call(server, caller, name) if outcome is None else outcome.proposal
+        outcome = outcome or server.gateway.executor.look(current(server.gateway.queue, asked.id).id)
         message = late_result(outcome, server.gateway.inbound, asked)
         row = outcome.proposal
         told: dict[str, Any] = {
@@ -179,7 +178,7 @@ def decide(  # each is a part of the request
     caller: Calling,
     response: Response,
     *,
-    if_match: MatchSeen = "",
+    if_match: Match = "",
     idempotency_key: Key = "",
 ) -> Card:
     """Decide a call: exactly the one whose digest is in If-Match, once. Takes a reviewer's token.
@@ -188,18 +187,18 @@ def decide(  # each is a part of the request
     """
     foreign = isinstance(body, Decisions)  # from a UI that was shown inert text
     body = body.decisions[0] if isinstance(body, Decisions) else body
-    named, seen = seen_of(if_match)
+    wanted = wanted_of(if_match)
     if (item := seed_of(server, caller, name)) is not None:
-        return decide_seed(server, caller, item, body.type, named, seen)
+        usable = partial(require_usable, body, foreign=foreign)
+        return decide_seed(server, caller, item, body, wanted, usable)
     reviewer = caller.must_decide()
-    digest = digest_of(named)
-    request: JSON = [name, digest, body.model_dump(mode="json", exclude={"password"})]
+    request: JSON = [name, wanted.digest, body.model_dump(mode="json", exclude={"password"})]
     made = partial(_made, body.type, f"reviewer:{reviewer.name}")
     if was_done(server, reviewer.name, idempotency_key, request, name, made):
         response.headers["Idempotency-Replayed"] = "true"
         return full_card(server, current(server.gateway.queue, name), caller)
     try:
-        row = _decided(server, reviewer, name, digest, body, foreign=foreign, seen=seen)
+        row = _decided(server, reviewer, name, wanted, body, foreign=foreign)
     except ApprovalError as error:
         raise refused(error) from error
     response.headers["ETag"] = f'"{row.digest}"'
@@ -249,40 +248,33 @@ def _decided(  # each is a part of the request
     server: RunServer,
     reviewer: Reviewer,
     name: str,
-    digest: str,
+    wanted: Wanted,
     body: Answer,
     *,
     foreign: bool,
-    seen: int | None,
 ) -> Proposal:
-    queue = server.gateway.queue
+    queue, digest = server.gateway.queue, wanted.digest
     if body.type == "approve":
         said = Yes(digest, endorse=body.endorse, note=body.message, channel="rest")
         proof = step_up_if_needed(queue, queue.get(name), reviewer, body.password.get_secret_value(), said)
         return queue.approve(
-            name, reviewer, digest, endorse=body.endorse, note=body.message, channel="rest", step_up=proof, seen=seen
+            name,
+            reviewer,
+            digest,
+            endorse=body.endorse,
+            note=body.message,
+            channel="rest",
+            step_up=proof,
+            seen=wanted.seen,
         )
-    if seen is not None:  # nothing runs because of what follows, so a look right before is enough
-        with queue.store.read() as connection:
-            require_revision(connection, queue.get(name), seen)
+    wanted.require_seen(server, queue.get(name))  # nothing runs because of what follows: a look right before is enough
     if body.type == "edit":
-        args = _edited(queue.veiling.seen(queue.get(name)), body, foreign=foreign)
+        args = edited_args(queue.veiling.seen(queue.get(name)), body, foreign=foreign)
         return edit(queue, name, reviewer, digest, args, deciding(server.gateway.services))
-    require_digest(queue.get(name), digest)
+    wanted.require_digest(queue.get(name))
     if body.type == "respond":
         return respond(queue, name, reviewer, body.message)
     return queue.reject(name, reviewer, body.code, body.message, channel="rest")
-
-
-def _edited(row: Seen, body: Answer, *, foreign: bool) -> dict[str, Any]:
-    """Return the arguments of an edit; it is of the same tool, under the name that the call was shown with."""
-    action = body.edited_action
-    if action is None:
-        raise Problem(422, "edit_needed", "an edit gives the whole call", 'send {"edited_action": {"name", "args"}}')
-    full = f"{row.server}/{row.tool}" if row.server else row.tool
-    if action.name not in {full, row.tool, inert(full)}:
-        raise Problem(422, "other_tool", "an edit cannot change the tool", "reject this call; another one is proposed")
-    return exact(row.args(), action.args) if foreign else action.args
 
 
 __all__ = ["DECIDING", "LOOKING", "Name", "own_call", "refused", "router"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from fastapi import Header, Path
@@ -16,6 +17,7 @@ from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.errors import ApprovalError, DigestError, NotFoundError
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.request_keys import remember
+from checkvalve.approvals.revisions import require_revision
 from checkvalve.approvals.tablecheck import body_of
 from checkvalve.filters.strictjson import JSON
 from checkvalve.gateway.http_access import PROBLEMS
@@ -24,8 +26,7 @@ from checkvalve.gateway.http_problems import Problem, problem_of, problem_schema
 from checkvalve.gateway.http_runs import RunServer
 
 Name: TypeAlias = Annotated[str, Path(pattern=r"^[0-9a-f-]{36}$", description="the id of the call")]
-Match: TypeAlias = Annotated[str, Header(max_length=200, description='the ETag of the call: `"sha256:..."`')]
-MatchSeen: TypeAlias = Annotated[
+Match: TypeAlias = Annotated[
     str,
     Header(
         max_length=200,
@@ -39,8 +40,7 @@ DECIDING: Final[dict[int | str, dict[str, Any]]] = {
     **PROBLEMS,
     **{code: problem_schema(code) for code in (410, 412, 428, 429)},
 }
-_SEEN: Final = re.compile(r'(.{1,190}?);v([0-9]{1,9})("?)')
-_ETAG: Final = re.compile(r'"?(?:sha256:)?([0-9a-f]{64})"?')
+_ETAG: Final = re.compile(r'"?(?:sha256:)?([0-9a-f]{64})(?:;v([0-9]{1,9}))?"?')
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 
 
@@ -55,35 +55,46 @@ def own_call(server: RunServer, caller: Caller, name: str) -> Proposal:
     return row
 
 
-def digest_of(if_match: str) -> str:
-    """Return the digest in ``If-Match``, 64 hexadecimal digits.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What ``If-Match`` names: a digest, 64 hexadecimal digits, and the revision that was seen, where one is."""
+
+    digest: str
+    seen: int | None = None
+
+    def require_digest(self, row: Proposal) -> None:
+        """Make sure that a request is about the call that was looked at.
+
+        Raises:
+            DigestError: it is another one.
+        """
+        if row.digest != f"sha256:{self.digest}":
+            text = "this is not the digest of the stored call"
+            raise DigestError(text, remedy="look at the call again", present=row.present)
+
+    def require_seen(self, server: RunServer, row: Proposal) -> None:
+        """Make sure that nothing was added to what is shown with the call; for requests after which nothing runs.
+
+        Raises:
+            DigestError: something was.
+        """
+        if self.seen is not None:
+            with server.gateway.store.read() as connection:
+                require_revision(connection, row, self.seen)
+
+
+def wanted_of(if_match: str) -> Wanted:
+    """Return what ``If-Match`` names, on every route that takes it.
 
     Raises:
-        Problem: there is none.
+        Problem: nothing, or nothing that names a call.
     """
     if not if_match:
         raise Problem(428, "digest_needed", "a decision names the call by its digest", "send If-Match with the ETag")
     found = _ETAG.fullmatch(if_match.strip().casefold())
     if found is None:
         raise Problem(400, "bad_digest", "If-Match is no digest of a call", 'send the whole ETag: "sha256:..."')
-    return found[1]
-
-
-def seen_of(if_match: str) -> tuple[str, int | None]:
-    """Return what ``If-Match`` names: the digest as it stands there, and the revision that was seen, where one is."""
-    found = _SEEN.fullmatch(if_match.strip())
-    return (if_match, None) if found is None else (found[1] + found[3], int(found[2]))
-
-
-def require_digest(row: Proposal, digest: str) -> None:
-    """Make sure that a request is about the call that was looked at.
-
-    Raises:
-        DigestError: it is another one.
-    """
-    if row.digest != f"sha256:{digest}":
-        text = "this is not the digest of the stored call"
-        raise DigestError(text, remedy="look at the call again", present=row.present)
+    return Wanted(found[1], None if found[2] is None else int(found[2]))
 
 
 def known_of(server: RunServer, who: str, key: str, request: JSON) -> Literal["new", "same"]:
@@ -129,13 +140,11 @@ __all__ = [
     "DECIDING",
     "Key",
     "Match",
-    "MatchSeen",
     "Name",
-    "digest_of",
+    "Wanted",
     "known_of",
     "own_call",
     "refused",
-    "require_digest",
-    "seen_of",
+    "wanted_of",
     "was_done",
 ]

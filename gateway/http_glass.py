@@ -2,6 +2,7 @@
 
 1. Breaking the glass takes a reviewer's token, the whole digest in ``If-Match``, a reason in words, and the person's
 password: a program holds the token, so another one is no proof that a person is there. Who has a passkey uses the page.
+Whether the glass may be broken at all is looked at before the password is: who may not learns nothing of it.
 2. The look takes another reviewer's token.
 
 Guarantees: tries of passwords are counted for the account, as at the door; a client's token sees and does nothing here.
@@ -15,17 +16,25 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from checkvalve.approvals.afterlooks import MAX_FINDING, MIN_FINDING, AfterLooks
-from checkvalve.approvals.breakglass import MAX_REASON, MIN_REASON, break_glass
+from checkvalve.approvals.breakglass import (
+    MAX_REASON,
+    MIN_REASON,
+    break_glass,
+    require_may_break,
+    require_worth_proving,
+)
 from checkvalve.approvals.clock import rfc3339
 from checkvalve.approvals.errors import ApprovalError, StoreError
 from checkvalve.approvals.ladder import stuck_now
+from checkvalve.approvals.records import Proposal
+from checkvalve.approvals.seed_cards import plan_of
 from checkvalve.gateway.http_access import PROBLEMS, Server
 from checkvalve.gateway.http_approval_views import Card, card
-from checkvalve.gateway.http_callers import Calling
-from checkvalve.gateway.http_deciding import DECIDING, Match, Name, digest_of, refused
+from checkvalve.gateway.http_callers import Caller, Calling
+from checkvalve.gateway.http_deciding import DECIDING, Match, Name, refused, wanted_of
 from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_runs import RunServer
-from checkvalve.gateway.http_seed_items import to_act_on
+from checkvalve.gateway.http_seed_items import open_seed, to_act_on
 from checkvalve.gateway.http_stepup import step_up
 
 View: TypeAlias = dict[str, Any]
@@ -56,15 +65,42 @@ def break_(
 ) -> Card:
     """Let exactly this call run, once, by one person's word. Every channel is told; another person has to look."""
     reviewer = caller.must_decide()
-    digest = digest_of(if_match)
-    row = to_act_on(server, caller, name)
+    wanted, queue = wanted_of(if_match), server.gateway.queue
+    row = to_act_on(server, caller, name, refusing=lambda found: _stays_whole(server, caller, found, wanted.digest))
     try:
-        proof = step_up(server.gateway.queue, row, reviewer, body.password.get_secret_value(), "break_glass")
-        row = break_glass(server.gateway.queue, name, reviewer, digest, reason=body.note, step_up=proof, channel="rest")
+        require_worth_proving(queue, row, reviewer, wanted.digest, reason=body.note, channel="rest", seen=wanted.seen)
+        proof = step_up(queue, row, reviewer, body.password.get_secret_value(), "break_glass")
+        row = break_glass(
+            queue,
+            name,
+            reviewer,
+            wanted.digest,
+            reason=body.note,
+            step_up=proof,
+            channel="rest",
+            seen=wanted.seen,
+        )
     except ApprovalError as error:
         raise refused(error) from error
     response.headers["ETag"] = f'"{row.digest}"'
-    return card(server.gateway.queue.veiling.seen(row))
+    return card(queue.veiling.seen(row))
+
+
+def _stays_whole(server: RunServer, caller: Caller, row: Proposal, digest: str) -> None:
+    """Tell an item what a real call would: whom it waits for can decide it alone, so there is no glass to break."""
+    queue, item = server.gateway.queue, open_seed(server, caller, row.id)
+    if item is not None:
+        with queue.store.read() as connection:
+            require_may_break(
+                connection,
+                queue,
+                row,
+                plan_of(item),
+                caller.must_decide(),
+                digest,
+                at=queue.clock(),
+                channel="rest",
+            )
 
 
 @router.get("/afterlooks", responses=PROBLEMS)

@@ -11,7 +11,7 @@ from typing import Final
 from fastapi import APIRouter, Response
 
 from checkvalve.approvals.errors import ApprovalError
-from checkvalve.approvals.reveals import reveal
+from checkvalve.approvals.reveals import require_may_reveal, reveal
 from checkvalve.gateway.http_access import Server
 from checkvalve.gateway.http_approval_views import Card
 from checkvalve.gateway.http_approvals import DECIDING, Name, full_card, refused
@@ -26,9 +26,10 @@ router: Final = APIRouter(tags=["approvals"], route_class=OnceRoute)
 def look(name: Name, server: Server, caller: Calling, response: Response) -> Card:
     """Show one call with its exact arguments. Takes a reviewer's token; the log says who looked, and at what."""
     reviewer = caller.must_decide()
-    row = to_act_on(server, caller, name)
+    queue = server.gateway.queue
+    row = to_act_on(server, caller, name, refusing=lambda found: require_may_reveal(queue, found, reviewer))
     try:
-        found = reveal(server.gateway.queue, row.id, reviewer, channel="rest")
+        found = reveal(queue, row.id, reviewer, channel="rest")
     except ApprovalError as error:
         raise refused(error) from error
     response.headers["ETag"] = f'"{found.digest}"'

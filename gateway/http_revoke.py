@@ -27,9 +27,8 @@ from checkvalve.gateway.http_deciding import (
     Key,
     Match,
     Name,
-    digest_of,
     refused,
-    require_digest,
+    wanted_of,
     was_done,
 )
 from checkvalve.gateway.http_once import OnceRoute
@@ -61,15 +60,18 @@ def revoke(  # each is a part of the request
 ) -> Card:
     """Take the approval of a call back, as long as the call has not begun; its agent is told so."""
     require_run(caller)  # before the key is taken: a token that only reads must not use up that of another one
-    row, wanted, note = to_act_on(server, caller, name), digest_of(if_match), "" if body is None else body.note
+    wanted, note = wanted_of(if_match), "" if body is None else body.note
+    row = to_act_on(server, caller, name, wanted=wanted, refusing=revoking.require_revocable)
     queue = server.gateway.queue
     by = f"client:{caller.client.name}" if caller.client is not None else f"reviewer:{caller.must_decide().name}"
     request: JSON = [name, "revoke", note]
     try:
-        require_digest(row, wanted)
+        wanted.require_digest(row)
         if was_done(server, by, idempotency_key, request, name, partial(_made, by)):
             response.headers["Idempotency-Replayed"] = "true"
-        elif caller.client is not None:
+            return full_card(server, row, caller)
+        wanted.require_seen(server, row)
+        if caller.client is not None:
             row = revoking.revoke_own(queue, name, caller.client.name, note, channel="rest")
         else:
             row = revoking.revoke(queue, name, caller.must_decide(), note, channel="rest")

@@ -12,18 +12,20 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from checkvalve.approvals.bounds_shown import rule_shown
-from checkvalve.approvals.errors import ApprovalError, StandingRuleError
+from checkvalve.approvals.errors import ApprovalError, NotFoundError, StandingRuleError
 from checkvalve.approvals.standing import MAX_CALLS, MAX_PER_DAY
 from checkvalve.approvals.standing_draft import CALLS, DAYS, MAX_DAYS, Widening
 from checkvalve.approvals.standing_dryrun import Trial
 from checkvalve.approvals.standing_entry import StandingEntry
+from checkvalve.approvals.standing_people import not_for_rules
 from checkvalve.approvals.standing_rules import StandingRules
 from checkvalve.gateway.http_access import PROBLEMS, Server
 from checkvalve.gateway.http_approvals import Name
-from checkvalve.gateway.http_callers import Calling
+from checkvalve.gateway.http_callers import Caller, Calling
 from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_problems import Problem, problem_of
 from checkvalve.gateway.http_runs import RunServer
+from checkvalve.gateway.http_seed_items import open_seed
 
 RuleId: TypeAlias = Annotated[str, Path(pattern=r"^[0-9a-f-]{36}$", description="the id of the standing rule")]
 View: TypeAlias = dict[str, Any]
@@ -101,7 +103,7 @@ def try_out(name: Name, body: Wider, server: Server, caller: Calling, since_days
         trial = _rules(server).trial(name, body.value(), since=_since(server, since_days))
         return _shown(server, trial)
     except ApprovalError as error:
-        raise _refused(error) from error
+        raise _of_no_call(server, caller, name, error) from error
 
 
 @router.post("/approvals/{name}/standing-rule", status_code=201, responses=PROBLEMS)
@@ -111,7 +113,7 @@ def make(name: Name, body: Wider, server: Server, caller: Calling, response: Res
     try:
         made = _rules(server).make(name, body.value(), reviewer)
     except ApprovalError as error:
-        raise _refused(error) from error
+        raise _of_no_call(server, caller, name, error) from error
     response.headers["Location"] = f"/standing-rules/{made.id}"
     return _shown(server, made)
 
@@ -149,6 +151,13 @@ def _rules(server: RunServer) -> StandingRules:
 
 def _since(server: RunServer, days: int) -> int:
     return server.gateway.queue.clock() - days * 86_400_000_000
+
+
+def _of_no_call(server: RunServer, caller: Caller, name: str, error: ApprovalError) -> Problem:
+    """Return the problem for a rule that cannot be made of a call; an item is told what any open call is."""
+    if isinstance(error, NotFoundError) and open_seed(server, caller, name) is not None:
+        return _refused(not_for_rules("no reviewer approved this call"))
+    return _refused(error)
 
 
 def _refused(error: ApprovalError) -> Problem:

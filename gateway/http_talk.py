@@ -29,7 +29,7 @@ from checkvalve.gateway.http_access import Server
 from checkvalve.gateway.http_approval_views import Card
 from checkvalve.gateway.http_approvals import full_card
 from checkvalve.gateway.http_callers import Caller, Calling
-from checkvalve.gateway.http_deciding import DECIDING, Key, Match, Name, digest_of, refused, require_digest
+from checkvalve.gateway.http_deciding import DECIDING, Key, Match, Name, refused, wanted_of
 from checkvalve.gateway.http_deciding import was_done as done_before
 from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_problems import Problem
@@ -140,10 +140,14 @@ def _said(
     server: RunServer, caller: Caller, name: str, *, if_match: str, key: str, text: str, by: str
 ) -> tuple[Proposal, bool]:
     """Return the call, and whether this very request was done before."""
-    row, wanted = to_act_on(server, caller, name), digest_of(if_match)
-    _do(lambda: require_digest(row, wanted))
+    wanted = wanted_of(if_match)
+    row = to_act_on(server, caller, name, wanted=wanted, refusing=lambda _: remarks.checked_text(text))
+    _do(lambda: wanted.require_digest(row))
     made = partial(_made, by, digest(text.strip()))
-    return row, done_before(server, by, key, [name, "says", text], name, made)
+    told = done_before(server, by, key, [name, "says", text], name, made)
+    if not told:
+        _do(lambda: wanted.require_seen(server, row))
+    return row, told
 
 
 def _made(by: str, text: str, kind: str, body: Mapping[str, Any]) -> bool:
@@ -155,7 +159,7 @@ def snooze(name: Name, body: Until, server: Server, caller: Calling) -> PutOff:
     """Put a question off, for yourself alone. Takes a reviewer's token; sending it again moves the moment."""
     reviewer, queue = caller.must_decide(), server.gateway.queue
     until = int(body.until.astimezone(UTC).timestamp() * _MICROS)
-    row = to_act_on(server, caller, name)
+    row = to_act_on(server, caller, name, refusing=lambda found: snoozes.require_ahead(found, until, queue.clock()))
     hidden = _do(lambda: snoozes.snooze(queue, name, reviewer, until))
     return PutOff(id=name, until=rfc3339(until), hidden=hidden, decide_by=rfc3339(row.decide_by))
 
@@ -164,7 +168,7 @@ def snooze(name: Name, body: Until, server: Server, caller: Calling) -> PutOff:
 def wake(name: Name, server: Server, caller: Calling) -> None:
     """Take a question back into your own queue."""
     reviewer = caller.must_decide()
-    to_act_on(server, caller, name)
+    to_act_on(server, caller, name, refusing=partial(_refuse, snoozes.not_put_off()))
     _do(lambda: snoozes.wake(server.gateway.queue, name, reviewer))
 
 
@@ -186,19 +190,25 @@ def escalate(name: Name, server: Server, caller: Calling) -> Called:
 @router.post("/approvals/{name}/cancel", responses=DECIDING)
 def cancel(name: Name, server: Server, caller: Calling, *, if_match: Match = "") -> Card:
     """Take an open question back, as whoever asked it. Sending it again finds it taken back."""
-    row, wanted = to_act_on(server, caller, name), digest_of(if_match)
-    _do(lambda: require_digest(row, wanted))
+    wanted = wanted_of(if_match)
+    row = to_act_on(server, caller, name, wanted=wanted, refusing=partial(_refuse, responding.not_yours()))
+    _do(lambda: wanted.require_digest(row))
     queue = server.gateway.queue
     by = f"client:{caller.client.name}" if caller.client is not None else f"reviewer:{caller.must_decide().name}"
     if (row.code, row.decided_by) == (responding.CANCELLED, by):
         return full_card(server, row, caller)
     require_run(caller)
+    _do(lambda: wanted.require_seen(server, row))
     if caller.client is not None:
         client = caller.client.name
         found = _do(lambda: responding.cancel(queue, name, means="client", name=client))
     else:
         found = _do(lambda: responding.cancel_as(queue, name, caller.must_decide()))
     return full_card(server, found, caller)
+
+
+def _refuse(error: ApprovalError, _: Proposal) -> None:
+    raise error
 
 
 def _do(act: Callable[[], T]) -> T:

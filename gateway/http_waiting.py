@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 
 from checkvalve.approvals.notices import Notice
 from checkvalve.approvals.outbox import Outbox
+from checkvalve.approvals.seed_cards import notices_of
 from checkvalve.gateway.http_approval_views import told
 from checkvalve.gateway.http_callers import Caller
 from checkvalve.gateway.http_problems import Problem
@@ -67,8 +68,7 @@ async def notices(server: RunServer, caller: Caller, after: int) -> AsyncIterato
                     yield "event: ended\ndata: {}\n\n"
                     return
                 checked = _CHECKED
-            found, after = await asyncio.to_thread(outbox.after, after)  # the place to go on from
-            seen = [item for item in found if _may_see(caller, item)]
+            seen, after = await asyncio.to_thread(_news, server, caller, outbox, after)
             for item in seen:
                 yield f"id: {item.seq}\nevent: {item.kind}\ndata: {json.dumps(told(item))}\n\n"
             quiet, checked = (0.0 if seen else quiet + _POLL), checked - _POLL
@@ -78,6 +78,15 @@ async def notices(server: RunServer, caller: Caller, after: int) -> AsyncIterato
             await asyncio.sleep(_POLL)
     finally:
         server.streams -= 1
+
+
+def _news(server: RunServer, caller: Caller, outbox: Outbox, after: int) -> tuple[list[Notice], int]:
+    """Return what there is to tell ``caller`` of the events behind ``after``, and the place to go on from."""
+    found, end = outbox.after(after)
+    seen = [item for item in found if _may_see(caller, item)]
+    if caller.reviewer is not None and end > after:  # or what is made up would be told by its silence
+        seen += notices_of(server.gateway.queue, caller.reviewer, after, end)
+    return sorted(seen, key=lambda item: item.seq), end
 
 
 def _may_see(caller: Caller, item: Notice) -> bool:

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from checkvalve.approvals.afterlooks import MAX_FINDING, MIN_FINDING, AfterLooks
-from checkvalve.approvals.breakglass import MAX_REASON, MIN_REASON, break_glass
+from checkvalve.approvals.breakglass import MAX_REASON, MIN_REASON, break_glass, require_worth_proving
 from checkvalve.approvals.errors import ConflictError, DigestError, NotAllowedError, QueueError
 from checkvalve.approvals.pages_data import PAGE
 from checkvalve.approvals.queue import match_digest
@@ -38,11 +38,16 @@ def break_(request: Request, sent: Sent, name: Id) -> Response:
     reason = sent.get("note")
     if not MIN_REASON <= len(" ".join(reason.split())) <= MAX_REASON:
         raise Stop(422, "glass.reason", str(MIN_REASON), back=where)
+    who, digest = sent.visit.reviewer, proposal.digest
+    try:  # first, or who may not would be asked for a password in vain
+        require_worth_proving(queue, proposal, who, digest, reason=reason, channel="web")
+    except QueueError as error:
+        raise _no(error, "glass", where) from error
     proof = step_up_of(request, sent, proposal, "break_glass")
     if isinstance(proof, Response):  # the page that asks for it
         return proof
     try:
-        break_glass(queue, name, sent.visit.reviewer, proposal.digest, reason=reason, step_up=proof, channel="web")
+        break_glass(queue, name, who, digest, reason=reason, step_up=proof, channel="web")
     except QueueError as error:
         raise _no(error, "glass", where) from error
     return back(link(f"/items/{name}", done="broken"))

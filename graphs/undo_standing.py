@@ -83,6 +83,13 @@ class Standings:
         left = self._read(proposal, AFTER, call)
         return replace(found, left=left, present=NOTHING if undo is None else self._read(undo, LOOK, call))
 
+    def without_row(self, proposal: Proposal) -> Standing:
+        """Return the same of a call that has not run; nothing of it is looked up."""
+        with self._queue.store.read() as connection:
+            why_not = undos.refusal(connection, proposal, None, now=self._queue.clock())
+        spec = self._services.manifest.find(proposal.tool, proposal.server)
+        return Standing(proposal, None, None, why_not, "" if spec is None else spec.undo)
+
     def undone(self, undo: Proposal) -> Undo | None:
         """Return what a call undoes, if it is the one that was asked for."""
         with self._queue.store.read() as connection:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import sqlalchemy as sa
 
@@ -65,6 +65,10 @@ class Undoing:
     def standing(self, name: str) -> Standing:
         """Return how the undoing of a call stands; see :meth:`Standings.of`."""
         return self._standings.of(name)
+
+    def nothing_of(self, proposal: Proposal) -> Standing:
+        """Return how the undoing of a call stands that has no effect and no row, such as one that is made up."""
+        return self._standings.without_row(proposal)
 
     def declares(self, proposal: Proposal) -> bool:
         """Say whether the manifest names a call that takes the effect of this one back."""
@@ -117,10 +121,18 @@ class Undoing:
         Raises:
             CredentialError, NotAllowedError: this is no reviewer any more, or one who only looks.
         """
+        self._require_role(reviewer)
+        return self.ask(name, reviewer.name, tools, servers)
+
+    def refuse(self, proposal: Proposal, reviewer: Reviewer) -> NoReturn:
+        """Refuse to undo a call that has no effect and no row, in the words of :meth:`ask_as`."""
+        self._require_role(reviewer)
+        raise _cannot(self.nothing_of(proposal).why_not, proposal)
+
+    def _require_role(self, reviewer: Reviewer) -> None:
         with self._queue.store.read() as connection:
             self._queue.reviewers.require(connection, reviewer)
             require_role(connection, reviewer, Role.RESPONDER, Role.APPROVER)
-        return self.ask(name, reviewer.name, tools, servers)
 
     def due(self) -> list[Proposal]:
         """Return the undoings that were approved and not run yet, oldest first."""

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from checkvalve.approvals.account_tables import tries
 from checkvalve.approvals.afterlooks import AfterLooks
 from checkvalve.approvals.audit import read_events
 from checkvalve.approvals.delegations import Delegations
@@ -269,7 +271,7 @@ def test_the_glass_is_broken_over_http_with_a_password_and_no_token(api: Desk) -
     assert problem(client.post(path, json=own, headers={**eve, **digest})) == (403, "step_up_required")
     wrong = {**body, "password": "not these words"}
     assert problem(client.post(path, json=wrong, headers={**eve, **digest})) == (403, "credential")
-    assert problem(client.post(path, json=body, headers={**api.boss, **digest})) == (403, "credential")
+    assert problem(client.post(path, json=body, headers={**api.boss, **digest})) == (403, "not_allowed")
     assert gateway.queue.get(row.id).state is State.PENDING
     done = client.post(path, json=body, headers={**eve, **digest})
     assert done.status_code == 200, done.text
@@ -284,6 +286,46 @@ def test_the_glass_is_broken_over_http_with_a_password_and_no_token(api: Desk) -
     assert api.get("/afterlooks").json() == []
     assert [item["state"] for item in api.get("/afterlooks?all=true").json()] == ["closed"]
     assert json.dumps(SECRET) not in json.dumps(done.json())
+
+
+@pytest.mark.claim("C4")
+def test_who_may_not_break_a_glass_is_told_so_before_any_password_is_looked_at(api: Desk) -> None:
+    """Else the answer would tell whether a password is right, and tries of it would count, where none can help."""
+    row, client, queue = api.waiting(), api.api.client, api.api.gateway.queue
+    password(queue, "boss")
+    eve, headers = people(api, "eve", Role.BREAKER), {"If-Match": f'"{row.digest}"'}
+    password(queue, "eve")
+    path = f"/approvals/{row.id}/break-glass"
+    for secret in (SECRET, "not these words", api.boss["Authorization"].removeprefix("Bearer ")):
+        said = client.post(path, json={"note": REASON, "password": secret}, headers={**api.boss, **headers})
+        assert (*problem(said), said.json()["cause"]) == (403, "not_allowed", "role_missing")
+    assert tried(queue) == 0
+    stale = {"If-Match": f'"{row.digest};v9"'}
+    old = client.post(path, json={"note": REASON, "password": "not these words"}, headers={**eve, **stale})
+    assert problem(old) == (412, "other_digest")
+    blank = client.post(path, json={"note": " " * 40, "password": "not these words"}, headers={**eve, **headers})
+    assert blank.status_code == 422
+    assert tried(queue) == 0
+    assert queue.get(row.id).state is State.PENDING
+
+
+def tried(queue: Any) -> int:
+    """Return how often a password was tried and not found good."""
+    with queue.store.read() as connection:
+        return int(connection.execute(sa.select(sa.func.sum(tries.c.count))).scalar() or 0)
+
+
+def test_a_page_that_breaks_no_glass_asks_for_no_proof(world: Review) -> None:
+    row = world.bill()
+    breaker(world)
+    page = world.card(row)
+    world.wait()
+    reviewers = world.gateway.queue.reviewers
+    reviewers.set_roles("eve", [Role.RESPONDER], by=reviewers.authenticate(world.token))
+    sent = post(world, f"/review/items/{row.id}/glass", page, digest=row.digest[7:13], note=REASON)
+    assert sent.status_code == 403
+    assert "Prove once more" not in sent.text
+    assert "takes the role breaker" in sent.text
 
 
 def test_serve_looks_after_the_ladders_by_itself(api: Desk) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,15 @@ import pytest
 import sqlalchemy as sa
 
 from checkvalve.approvals import seeds
+from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.outbox import Outbox
 from checkvalve.approvals.records import State
 from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.roles import Role
+from checkvalve.approvals.seed_cards import notices_of
 from checkvalve.approvals.seed_tables import seed_consents
 from checkvalve.gateway import cli
+from checkvalve.gateway.http_approval_views import told
 from checkvalve.gateway.seed_keeper import SeedKeeper
 from tests.approvals.made import REVIEW, decided
 from tests.gateway.test_http_api import problem, serving
@@ -87,20 +92,100 @@ def test_an_answer_is_revealed_at_once(bench: Bench, what: str, caught: bool) ->
     assert (mine["own"]["caught"], mine["own"]["missed"], mine["team"]) == (int(caught), int(not caught), None)
 
 
-@pytest.mark.parametrize("what", ["question", "snooze", "escalate", "cancel", "reveal", "break-glass"])
+@pytest.mark.parametrize("what", ["question", "snooze", "escalate", "reveal"])
 def test_whatever_else_is_done_to_an_item_is_a_doubt_and_keeps_nothing(bench: Bench, what: str) -> None:
     get, post = bench.api.client.get, bench.api.client.post
-    etag = get(f"/approvals/{bench.id}", headers=bench.boss).headers["etag"]
-    bodies = {
-        "question": {"note": "who asked?"},
-        "snooze": {"until": "2999-01-01T00:00:00Z"},
-        "break-glass": {"note": "nobody else is there to look", "password": "x" * 12},
-    }
-    sent = post(f"/approvals/{bench.id}/{what}", json=bodies.get(what), headers={**bench.boss, "If-Match": etag})
+    shown = get(f"/approvals/{bench.id}", headers=bench.boss)
+    ahead = rfc3339(bench.queue.clock() + 1_000_000 * 60)
+    bodies = {"question": {"note": "who asked?"}, "snooze": {"until": ahead}}
+    headers = {**bench.boss, "If-Match": shown.headers["etag"]}
+    sent = post(f"/approvals/{bench.id}/{what}", json=bodies.get(what), headers=headers)
     assert (sent.status_code, sent.json()["cause"]) == (410, "seeded"), sent.text
-    shown = get(f"/approvals/{bench.id}", headers=bench.boss).json()
-    assert (shown["state"], shown["seeded"]["answer"], shown["talk"]) == ("revealed", "doubt", [])
+    found = get(f"/approvals/{bench.id}", headers=bench.boss).json()
+    assert (found["state"], found["seeded"]["answer"], found["talk"]) == ("revealed", "doubt", [])
     assert bench.queue.get(bench.real.id).state is State.PENDING
+
+
+REFUSED = {
+    "result": ("GET", "result", None),
+    "receipt": ("GET", "receipt", None),
+    "undoing": ("GET", "undo", None),
+    "undo": ("POST", "undo", None),
+    "wake": ("DELETE", "snooze", None),
+    "cancel": ("POST", "cancel", None),
+    "revoke": ("POST", "revoke", {"note": "no"}),
+    "rule": ("POST", "standing-rule", {}),
+    "dry run": ("POST", "standing-rule/dry-run", {}),
+    "glass": ("POST", "break-glass", {"note": "nobody else is there to look", "password": "x" * 12}),
+    "snooze": ("POST", "snooze", {"until": "2999-01-01T00:00:00Z"}),
+    "question": ("POST", "question", {"note": "   "}),
+    "answer": ("POST", "answer", {"note": "\n"}),
+    "respond": ("POST", "decision", {"type": "respond", "message": " "}),
+    "edit": ("POST", "decision", {"type": "edit"}),
+    "edited": ("POST", "decision", {"type": "edit", "edited_action": {"name": "other", "args": {}}}),
+}
+
+
+@pytest.mark.parametrize("which", REFUSED)
+def test_what_no_real_call_takes_says_the_same_of_an_item_and_leaves_it_open(bench: Bench, which: str) -> None:
+    """Who sends it to every question must not learn which one is made up, nor be said to have seen it."""
+    method, route, body = REFUSED[which]
+    told = [_told(bench, name, method, route, body) for name in (bench.real.id, bench.id)]
+    assert told[0] == told[1]
+    assert bench.api.client.get(f"/approvals/{bench.id}", headers=bench.boss).json()["state"] == "pending"
+    mine = bench.api.client.get("/attention", headers=bench.boss).json()["own"]
+    assert (mine["caught"], mine["missed"]) == (0, 0)
+
+
+@pytest.mark.parametrize("which", ["question", "answer", "cancel", "revoke", "break-glass", "decision"])
+@pytest.mark.parametrize("match", ["", "no digest", "other", "revision"])
+def test_an_if_match_that_no_real_call_takes_leaves_an_item_open(bench: Bench, which: str, match: str) -> None:
+    body = {"note": "nobody else is there to look", **({"password": "x" * 12} if which == "break-glass" else {})}
+    body = {"type": "reject"} if which == "decision" else {} if which == "cancel" else body
+    given = {"other": f'"sha256:{"0" * 64}"'}.get(match, match)
+    told = [_told(bench, name, "POST", which, body, match=given) for name in (bench.real.id, bench.id)]
+    assert told[0] == told[1]
+    assert told[0][0] in {400, 409, 412, 428, 403}
+    assert bench.api.client.get(f"/approvals/{bench.id}", headers=bench.boss).json()["state"] == "pending"
+
+
+def test_the_list_of_its_task_has_it_and_the_stream_tells_it(bench: Bench) -> None:
+    for name in (bench.real.id, bench.id):
+        card = bench.api.client.get(f"/approvals/{name}", headers=bench.boss).json()
+        found = bench.api.client.get(f"/approvals?thread={card['thread']}", headers=bench.boss).json()["approvals"]
+        assert [one["id"] for one in found] == [name]
+        assert card["revision"] == 1
+    queue = bench.queue
+    boss = queue.reviewers.authenticate(bench.boss["Authorization"].removeprefix("Bearer "))
+    (item,) = notices_of(queue, boss, 0, 10_000)
+    said = told(item)
+    (real,) = [told(one) for one in Outbox(queue.store).after(0)[0] if one.subject == bench.real.id]
+    assert set(said) == set(real)
+    assert (said["kind"], said["state"], said["approval"]) == (real["kind"], real["state"], bench.id)
+    other = queue.reviewers.authenticate(bench.bearer("ben")["Authorization"].removeprefix("Bearer "))
+    assert notices_of(queue, other, 0, 10_000) == []
+
+
+def test_who_waits_for_an_answer_waits_for_an_item_as_well(bench: Bench) -> None:
+    for name in (bench.real.id, bench.id):
+        start = time.monotonic()
+        card = bench.api.client.get(f"/approvals/{name}?wait=1", headers=bench.boss).json()
+        assert (card["state"], time.monotonic() - start >= 1) == ("pending", True)
+
+
+def _told(bench: Bench, name: str, method: str, route: str, body: Any, match: str = "itself") -> tuple[int, Any]:
+    """Return status and body of an answer, without what is each call's own."""
+    card = bench.api.client.get(f"/approvals/{name}", headers=bench.boss).json()
+    given = {"itself": f'"{card["digest"]}"', "revision": f'"{card["digest"]};v7"'}.get(match, match)
+    headers = {**bench.boss, **({"If-Match": given} if given else {})}
+    sent = bench.api.client.request(method, f"/approvals/{name}/{route}", json=body, headers=headers)
+    text = sent.text
+    for word in (name, card["digest"], card["requester"], card["created_at"], card["decide_by"], card["tool"]):
+        text = text.replace(word, "_")
+    found = json.loads(text)
+    found.pop("words", None)  # what the manifest says of undoing this tool
+    found.get("message", {}).pop("tool_call_id", None)
+    return sent.status_code, found
 
 
 def test_marks_are_for_auditors_and_not_for_whoever_it_waits_for(bench: Bench) -> None:
