@@ -8,8 +8,6 @@ Guarantees: every error is the file's own, and says what to do; nothing of a fil
 
 from __future__ import annotations
 
-import os
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from checkvalve.gateway.channel_secrets import MAX_FILE
 from checkvalve.gateway.errors import GatewayError
+from checkvalve.gateway.toml_file import path_in, read_toml
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -55,20 +54,11 @@ class PlacedFile:
         return [entry[key] for entry, key in self._places(entries) if isinstance(entry[key], Path)]
 
     def _read(self, file: Path) -> dict[str, Any]:
-        try:
-            with file.open("rb") as stream:
-                raw = stream.read(MAX_FILE + 1)
-            if len(raw) > MAX_FILE:
-                raise self.error(f"{file} is over {MAX_FILE} bytes", "leave out what is over")
-            entries = tomllib.loads(raw.decode("utf-8"))
-        except OSError as error:
-            remedy = f"check the setting `{self.setting}`"
-            raise self.error(f"{file} cannot be read: {error.strerror}", remedy) from error
-        except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or a number with thousands of digits
-            raise self.error(f"{file} is not valid TOML: {error}", "mend the line that is named") from error
+        remedy = f"check the setting `{self.setting}`"
+        entries = read_toml(file, most=MAX_FILE, error=self.error, remedy=remedy)
         for entry, key in self._places(entries):
             if isinstance(entry[key], str):
-                entry[key] = self._placed(entry[key], file)
+                entry[key] = file.parent / path_in(entry[key], str(file), self.error)
         return entries
 
     def _places(self, entries: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
@@ -77,16 +67,6 @@ class PlacedFile:
             for entry in group if isinstance(group, list) else []:
                 if isinstance(entry, dict):
                     yield from ((entry, key) for key in self.paths if key in entry)
-
-    def _placed(self, text: str, file: Path) -> Path:
-        try:
-            if "\0" in text:
-                raise ValueError
-            os.fsencode(text)
-            return file.parent / Path(text).expanduser()
-        except (RuntimeError, ValueError) as error:  # also a home of nobody
-            remedy = "write the whole path, from / on, in characters that one may have"
-            raise self.error(f"{file}: {text!r} is no path of a file", remedy) from error
 
 
 __all__ = ["PlacedFile"]

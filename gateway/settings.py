@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.places import MODEL_FILE, TOOLS_FILE, refuse_agent_folder
 from checkvalve.gateway.review_settings import REVIEW_PATHS, ReviewSettings
 from checkvalve.gateway.settings_problems import remedy, said
+from checkvalve.gateway.toml_file import path_in, read_toml
 
 PREFIX: Final = "CHECKVALVE_"
 CONFIG_VARIABLE: Final = "CHECKVALVE_CONFIG"
@@ -170,9 +170,10 @@ def shown(settings: Settings) -> dict[str, object]:
 
 def _find_file(config: Path | None, env: Mapping[str, str]) -> Path | None:
     if config is not None:
-        return _existing(config.expanduser().absolute(), "--config")  # the person at the keyboard chose this path
+        path = path_in(str(config), "--config", SettingsError)
+        return _existing(path.absolute(), "--config")  # the person at the keyboard chose this path
     if named := env.get(CONFIG_VARIABLE):
-        return _existing(_absolute(Path(named), CONFIG_VARIABLE), CONFIG_VARIABLE)
+        return _existing(_absolute(named, CONFIG_VARIABLE), CONFIG_VARIABLE)
     default = _home(env, "XDG_CONFIG_HOME", ".config") / "checkvalve" / "config.toml"
     return default if default.is_file() else None
 
@@ -195,24 +196,15 @@ def _data_folder(env: Mapping[str, str]) -> Path:
     return _home(env, "XDG_DATA_HOME", ".local/share") / "checkvalve"
 
 
-def _absolute(path: Path, name: str) -> Path:
-    path = path.expanduser()
+def _absolute(text: str | Path, name: str) -> Path:
+    path = path_in(str(text), name, SettingsError)
     if not path.is_absolute():
         raise SettingsError(f"{name}: {path} is relative", "give an absolute path: the working folder is never used")
     return path
 
 
 def _read_file(file: Path) -> dict[str, object]:
-    try:
-        with file.open("rb") as stream:
-            raw = stream.read(MAX_FILE_BYTES + 1)
-        if len(raw) > MAX_FILE_BYTES:
-            raise SettingsError(f"{file} is over {MAX_FILE_BYTES} bytes", "give a settings file, they are short")
-        values: dict[str, object] = tomllib.loads(raw.decode("utf-8"))
-    except OSError as error:
-        raise SettingsError(f"{file} cannot be read: {error.strerror}", "check the file's permissions") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise SettingsError(f"{file} is not valid TOML: {error}", "mend the line that is named") from error
+    values = read_toml(file, most=MAX_FILE_BYTES, error=SettingsError, remedy="check the file's permissions")
     for name in values:
         if name not in Settings.model_fields:
             raise SettingsError(f"{file}: unknown key {name!r}", _nearest(name))
@@ -225,16 +217,18 @@ def _place(name: str, value: object, file: Path) -> object:
     """Make the relative paths of a settings file relative to that file."""
     if not isinstance(value, str):
         return value
+    where = f"{file}: {name}"
     if name in _PATHS:
-        return file.parent / Path(value).expanduser()
+        return file.parent / path_in(value, where, SettingsError)
     if name in _URLS:
-        url = _url(value, f"{file}: {name}")
+        url = _url(value, where)
         if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
-            return url.set(database=str(file.parent / Path(url.database).expanduser())).render_as_string(False)
+            place = file.parent / path_in(url.database, where, SettingsError)
+            return url.set(database=str(place)).render_as_string(False)
     if name == "tools" and (found := TOOLS_FILE.fullmatch(value)):
-        return f"{file.parent / Path(found[1]).expanduser()}{found[2] or ''}"
+        return f"{file.parent / path_in(found[1], where, SettingsError)}{found[2] or ''}"
     if name in {"reader", "actor"} and (found := MODEL_FILE.fullmatch(value)):
-        return f"{found[1]}:{file.parent / Path(found[2]).expanduser()}"
+        return f"{found[1]}:{file.parent / path_in(found[2], where, SettingsError)}"
     return value
 
 
@@ -249,7 +243,7 @@ def _read_environment(env: Mapping[str, str]) -> dict[str, object]:
         value = env[variable]
         if not value:
             continue  # `CHECKVALVE_POLICY=` is how a shell says "not set"
-        values[name] = _absolute(Path(value), variable) if name in _PATHS else value
+        values[name] = _absolute(value, variable) if name in _PATHS else value
         if (path := _path_in(name, value, variable)) is not None:
             _absolute(path, variable)
     return values
