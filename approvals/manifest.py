@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from checkvalve.approvals.canonical import digest
+from checkvalve.approvals.config_file import config_bytes
 from checkvalve.approvals.errors import ManifestError
 from checkvalve.approvals.pin_declared import pin_problem
 from checkvalve.approvals.preview_declared import preview_problem
@@ -42,15 +43,7 @@ def load_manifest(path: Path | str) -> Manifest:
         ManifestError: the file cannot be read, or something in it is wrong.
     """
     path = Path(path)
-    try:
-        with path.open("rb") as file:
-            text = file.read(MAX_YAML_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a usable path"
-        raise ManifestError(
-            f"cannot be read: {reason}", file=str(path), remedy="give the path of a readable file"
-        ) from None
-    return parse_manifest(text, str(path))
+    return parse_manifest(config_bytes(path, MAX_YAML_BYTES, ManifestError), str(path))
 
 
 def parse_manifest(text: str | bytes, name: str) -> Manifest:

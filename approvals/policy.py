@@ -19,6 +19,7 @@ from typing import Final, Literal, TypeAlias
 import cedarpy
 
 from checkvalve.approvals.canonical import digest
+from checkvalve.approvals.config_file import config_bytes
 from checkvalve.approvals.errors import PolicyError
 from checkvalve.approvals.policyfile import Rule, check_nesting, read_rules
 from checkvalve.filters.strictjson import MAX_INTEGER
@@ -204,14 +205,9 @@ def _plain(value: Fact) -> bool | int | str | list[str]:
 
 def _read(path: Path | None, packaged: str) -> tuple[str, str]:
     """Return text and display name of a file, or of the packaged one."""
-    source = importlib.resources.files("checkvalve.approvals").joinpath(packaged) if path is None else path
-    name = packaged if path is None else str(path)
+    if path is None:
+        return importlib.resources.files("checkvalve.approvals").joinpath(packaged).read_text("utf-8"), packaged
     try:
-        with source.open("rb") as file:
-            content = file.read(MAX_POLICY_BYTES + 1)
-        return content.decode("utf-8"), name
+        return config_bytes(path, MAX_POLICY_BYTES, PolicyError).decode("utf-8"), str(path)
     except UnicodeDecodeError:
-        raise PolicyError("not UTF-8", file=name, remedy="save the file as UTF-8") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a usable path"
-        raise PolicyError(f"cannot be read: {reason}", file=name, remedy="give the path of a readable file") from None
+        raise PolicyError("not UTF-8", file=str(path), remedy="save the file as UTF-8") from None

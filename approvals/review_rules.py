@@ -21,6 +21,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from checkvalve.approvals.config_file import config_bytes
 from checkvalve.approvals.errors import ReviewRulesError
 from checkvalve.approvals.fieldspec import Effect
 from checkvalve.approvals.plans import CHANNELS, ONE, Need, Plan, Step
@@ -246,14 +247,8 @@ def load_review_rules(path: Path | str | None) -> ReviewRules:
     """
     if path is None:
         return ReviewRules()
-    try:
-        with Path(path).open("rb") as file:
-            text = file.read(MAX_YAML_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a usable path"
-        raise ReviewRulesError(
-            f"cannot be read: {reason}", file=str(path), remedy="give the path of a file of review rules that exists"
-        ) from None
+    remedy = "give the path of a file of review rules that exists"
+    text = config_bytes(Path(path), MAX_YAML_BYTES, ReviewRulesError, remedy=remedy)
     return parse_review_rules(text, str(path))
 
 

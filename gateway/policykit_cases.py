@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from checkvalve.approvals.config_file import config_bytes
 from checkvalve.approvals.errors import ConfigError
 from checkvalve.approvals.kit_cases import CaseResult, Expectation, judge
 from checkvalve.approvals.manifest import load_manifest
@@ -74,12 +75,7 @@ def read_document(path: Path) -> JSON:
     Raises:
         ConfigError, CaseError: the file cannot be read, or is not of one meaning.
     """
-    try:
-        with path.open("rb") as file:
-            text = file.read(MAX_YAML_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a usable path"
-        raise ConfigError(f"cannot be read: {reason}", file=str(path), remedy="give a readable file") from None
+    text = config_bytes(path, MAX_YAML_BYTES, ConfigError, remedy="give a readable file")
     if path.suffix != ".json":
         return read_yaml(text, str(path)).value
     try:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from checkvalve.approvals.adopted import Adopted
+from checkvalve.approvals.config_file import config_bytes
 from checkvalve.approvals.errors import ConfigError, ManifestError, PolicyError, ReviewRulesError
 from checkvalve.approvals.manifest import parse_manifest
 from checkvalve.approvals.policy import MAX_POLICY_BYTES, Policy, parse_policy
@@ -167,13 +168,8 @@ def read_part(part: str, path: Path) -> RuleText:
         ManifestError, PolicyError, ReviewRulesError: it cannot be read, is too long, or is not UTF-8.
     """
     kind, limit = _KINDS[part]
-    try:
-        with path.open("rb") as file:
-            found = file.read(limit + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a usable path"
-        remedy = "give the path of a readable file" if part != "review" else "check the setting `review_rules`"
-        raise kind(f"cannot be read: {reason}", file=str(path), remedy=remedy) from None
+    remedy = "give the path of a readable file" if part != "review" else "check the setting `review_rules`"
+    found = config_bytes(path, limit, kind, remedy=remedy)
     if len(found) > limit:
         raise kind(f"larger than {limit} bytes", file=str(path), remedy="split it, one for each agent")
     try:
