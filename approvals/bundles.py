@@ -150,7 +150,7 @@ def export_bundle(connection: sa.Connection, file: Path, origin: str = "") -> in
             size = write_bundle(connection, out, origin)
             out.flush()
             os.fsync(out.fileno())
-    except BaseException:
+    except BaseException:  # also when broken off from outside: half a bundle would be taken for an honest, short one
         with suppress(OSError):
             file.unlink()
         raise

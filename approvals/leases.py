@@ -152,7 +152,7 @@ class Leases:
         _HELD.add(owner)
         try:
             return self._acquire(lease, now)
-        except BaseException:
+        except BaseException:  # also when broken off from outside: a name left here would pass for a live owner
             _HELD.discard(owner)
             raise
 

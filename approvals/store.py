@@ -59,7 +59,7 @@ class Store:
         store = cls(engine, path)
         try:
             store._check(create=create)
-        except BaseException:
+        except BaseException:  # also when broken off from outside: nobody else knows the pool that has to be closed
             store.close()
             raise
         return store
