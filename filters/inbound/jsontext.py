@@ -1,33 +1,38 @@
-"""The strings of JSON with their exact places: found by reading the text once, without building the value.
+"""The strings of JSON with their exact places: found by cutting the text once, without building the value.
 
 Guarantees: linear; broken JSON gives the strings it has; an escape is undone and maps back to its own characters.
 Values stand together in one view with a paragraph between any two; a long one that may be a page, a mail or JSON gets
-a view of its own. Keys are metadata.
+a view of its own. Keys are metadata. The way back is put together when somebody asks for it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import compress
 from typing import Final
 
-from checkvalve.filters.inbound.neighbours import SHORT, WORDS, Neighbours
-from checkvalve.filters.inbound.views import Builder, View
+from checkvalve.filters.inbound import neighbours
+from checkvalve.filters.inbound.jsonparts import BETWEEN, HAS_COLON, NO_COLON, STRING, Parts, cut, parts
+from checkvalve.filters.inbound.views import JOINT, Builder, Trail, View
 from checkvalve.filters.linear import Pattern
 from checkvalve.filters.outcomes import Channel
 
-_STRING: Final = re.compile(r'"((?:[^"\\]++|\\.)*+)"?(\s*+:)?', re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|(.))", re.DOTALL)
-_BETWEEN: Final = re.compile(r"[\s\[\]{},:0-9.eE+-]|true|false|null|NaN|Infinity")
-_WHOLE: Final = Pattern(rf'(?s)(?:"(?:[^"\\]|\\.)*"|{_BETWEEN.pattern})*')
-_CUT: Final = Pattern(rf'(?s)(?:"(?:[^"\\]|\\.)*"|{_BETWEEN.pattern})*(?:"(?:[^"\\]|\\.)*\\?|[^"\\]{{0,100}})')
+_WHOLE: Final = Pattern(rf'(?s)(?:"(?:[^"\\]|\\.)*"|{BETWEEN.pattern})*')
+_CUT: Final = Pattern(rf'(?s)(?:"(?:[^"\\]|\\.)*"|{BETWEEN.pattern})*(?:"(?:[^"\\]|\\.)*\\?|[^"\\]{{0,100}})')
 _OPENS: Final = re.compile(r'\s*+[\[{][\s\[{]*+"')
 _PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_FREQUENT: Final = (("\\n", "\n"), ('\\"', '"'), ("\\r", "\r"), ("\\t", "\t"), ("\\/", "/"))
+"""Escapes that stand for themselves alone, and can be undone all at once where no backslash is written itself."""
 _STRUCTURED: Final = re.compile(
     r"(?:\s|\\[nrt])*+(?:[\[{]|BEGIN:V|[A-Za-z-]{2,40}: [^\n\\]{1,400}(?:\\r)?\\n[A-Za-z-]{2,40}: )"
 )
 _LONG: Final = 120
 """Characters from which a value may be a document of its own."""
+_HINTS: Final = ("<", "{", "[", "\\n", "BEGIN:V")
+"""One of them is in a value that may be a document of its own."""
 
 
 def is_json(text: str) -> bool:
@@ -40,74 +45,72 @@ def is_json(text: str) -> bool:
         return False
     if text.rstrip()[-1:] not in "]}":
         return _OPENS.match(text) is not None and _CUT.is_all(text)
-    return _WHOLE.is_all(text) or not _BETWEEN.sub("", _STRING.sub("", text))
+    return cut(text) is not None or _WHOLE.is_all(text) or not BETWEEN.sub("", STRING.sub("", text))
 
 
 def leaves(view: View) -> Iterator[View]:
     """Yield the values of JSON text, then its keys, then values that stand side by side as one text."""
-    text = view.text
-    values, keys, beside = _Strings(view), _Strings(view), Neighbours(text)
-    pieces = _STRING.split(text)  # what divides two strings, a string, and the colon that makes it a key, over and over
-    start, key = len(pieces[0]) + 1, None
-    for number in range(1, len(pieces), 3):
-        said, colon = pieces[number], pieces[number + 1]
-        end = start + len(said)
-        if colon is not None:
-            keys.append(said, start)
-            key = said
-            start = end + len(colon) + len(pieces[number + 2]) + 2
-            continue
-        if key is None or "[" in pieces[number - 1]:
-            beside.listed(start, end)
-        elif len(said) <= SHORT and said.count(" ") >= WORDS - 1:
-            beside.given(key, start, end)
-        key = None
-        if end - start >= _LONG and _may_be_more(text, start, end):
-            own = _Strings(view)
-            own.append(said, start)
-            yield own.built().view()
-        elif said:
-            values.append(said, start)
-        start = end + len(pieces[number + 2]) + 2
-    if found := values.built():
-        yield found.view()
-    if found := keys.built():
-        yield found.view(Channel.METADATA, "keys")
-    joined = beside.joined(view, _append_from)
-    if joined is not None:
-        yield joined
+    found = parts(view.text)
+    strings = found.strings
+    keys, values = found.letters[1:].translate(HAS_COLON), bytearray(found.letters[1:].translate(NO_COLON))
+    said = list(filter(None, compress(strings, values)))
+    together = JOINT.join(said)
+    if any(hint in together for hint in _HINTS):
+        for at in [number for number, item in enumerate(strings) if len(item) >= _LONG]:
+            if values[at] and _may_be_more(strings[at]):
+                values[at] = 0
+                yield _strings(view, [strings[at]], partial(_one, found, at))
+        said = list(filter(None, compress(strings, values)))
+        together = JOINT.join(said)
+    if said:
+        yield view.made(undone(together), lambda: _trail(view, said, _starts(found, values)))
+    if any(keys):
+        yield _strings(view, list(compress(strings, keys)), lambda: list(compress(found.starts, keys)), keys=True)
+    if rows := neighbours.rows(found):
+        joined = neighbours.text(rows, undone)
+        yield view.made(joined, lambda: neighbours.trail(view, rows, found, _append_from), note=neighbours.NOTE)
 
 
-class _Strings:
-    """Strings as texts of their own: those without an escape are put together at once."""
-
-    __slots__ = ("_builder", "_plain", "_starts")
-
-    def __init__(self, view: View) -> None:
-        self._builder = Builder(view)
-        self._plain: list[str] = []
-        self._starts: list[int] = []
-
-    def append(self, said: str, start: int) -> None:
-        """Append the string ``said``, which begins at ``start``, its escapes undone."""
-        if "\\" not in said:
-            self._plain.append(said)
-            self._starts.append(start)
-        else:
-            builder = self.built()
-            builder.joint(start)
-            builder.undone(_ESCAPE, _meant, start, start + len(said))
-
-    def built(self) -> Builder:
-        """Return what was put together so far."""
-        self._builder.paragraphs(self._plain, self._starts)
-        self._plain, self._starts = [], []
-        return self._builder
+def _strings(view: View, said: list[str], starts: Callable[[], list[int]], *, keys: bool = False) -> View:
+    """Return strings as texts of their own, their escapes undone."""
+    channel, note = (Channel.METADATA, "keys") if keys else (None, "")
+    return view.made(undone(JOINT.join(said)), lambda: _trail(view, said, starts()), channel, note)
 
 
-def _may_be_more(text: str, start: int, end: int) -> bool:
+def _one(found: Parts, at: int) -> list[int]:
+    return [found.starts[at]]
+
+
+def _starts(found: Parts, values: bytearray) -> list[int]:
+    """Return where the chosen strings start that are not empty."""
+    return [start for start, said in compress(zip(found.starts, found.strings, strict=True), values) if said]
+
+
+def _trail(view: View, said: Sequence[str], starts: Sequence[int]) -> Trail:
+    """Return where strings came from: those without an escape are put together at once."""
+    builder, done = Builder(view), 0
+    for at in [number for number, item in enumerate(said) if "\\" in item]:
+        builder.paragraphs(said[done:at], starts[done:at])
+        builder.joint(starts[at])
+        builder.undone(_ESCAPE, _meant, starts[at], starts[at] + len(said[at]))
+        done = at + 1
+    builder.paragraphs(said[done:], starts[done:])
+    return builder.trail()
+
+
+def _may_be_more(said: str) -> bool:
     """Say whether a value may be a page, a mail, a calendar or JSON; what it says first shows it."""
-    return text.find("<", start, end) >= 0 or _STRUCTURED.match(text, start, end) is not None
+    return "<" in said or _STRUCTURED.match(said) is not None
+
+
+def undone(text: str) -> str:
+    """Return ``text`` with its escapes undone."""
+    if "\\" not in text:
+        return text
+    if "\\\\" not in text:
+        for written, sign in _FREQUENT:
+            text = text.replace(written, sign)
+    return _ESCAPE.sub(_meant, text) if "\\" in text else text
 
 
 def _append_from(builder: Builder, start: int, end: int) -> None:

@@ -7,11 +7,15 @@ long string the ends are taken. Guarantees: linear, at most :data:`MAX_JOINED` s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import compress, repeat
+from operator import and_, le
 from typing import Final, TypeAlias
 
-from checkvalve.filters.inbound.views import Builder, View
+from checkvalve.filters.inbound.jsonparts import COLON, NO_COLON, Parts
+from checkvalve.filters.inbound.views import JOINT, Builder, Trail, View
 
 NOTE: Final = "neighbours"
 """The note of the joined view: it repeats the text, so that only what crosses a border is new in it."""
@@ -24,57 +28,90 @@ WORDS: Final = 3
 """Words of such a value; a name has two."""
 _SENTENCE: Final = 20  # characters of all pieces together that may be a sentence
 _PIECE: Final = 32  # characters up to which a piece may end within a word
-_BETWEEN: Final = " \t\r\n,[]"
+_LIST: Final = re.compile(rb"[^k][cB]+(?=[^kK])")
+"""What stands before a value of a list, and before each one that follows it in its row; a key follows on neither."""
+_NAMED: Final = bytes(code == COLON[0] for code in range(256))
+"""Says of a letter before a string whether it gives that to a field."""
 
-Span: TypeAlias = tuple[int, int]
 Append: TypeAlias = Callable[[Builder, int, int], None]
 """Appends a stretch of the text with its escapes undone."""
 
 
-@dataclass(slots=True)
-class Neighbours:
-    """The values of one text so far, as rows of those that stand side by side."""
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The numbers of strings that stand side by side, and what is put between them: each makes a text of its own."""
 
-    text: str
-    _rows: list[list[Span]] = field(default_factory=list)
-    _fields: dict[str, list[Span]] = field(default_factory=dict)
-    _last: int = -1  # where the value of a list before this one ended
+    numbers: Sequence[int]
+    said: Sequence[str]
+    glues: tuple[str, ...]
 
-    def listed(self, start: int, end: int) -> None:
-        """Take in the value at ``start`` to ``end``, one of a list."""
-        if self._last >= 0 and not self.text[self._last + 1 : start - 1].strip(_BETWEEN):
-            if len(self._rows[-1]) < MAX_JOINED:
-                self._rows[-1].append((start, end))
-        else:
-            self._rows.append([(start, end)])
-        self._last = end
 
-    def given(self, key: str, start: int, end: int) -> None:
-        """Take in the value at ``start`` to ``end``, a short one that was given to the field ``key``."""
-        row = self._fields.setdefault(key, [])
-        if len(row) < MAX_JOINED:
-            row.append((start, end))
+def rows(parts: Parts) -> list[Row]:
+    """Return the rows of at least two values that may be a sentence: those of lists, then those of fields."""
+    found = []
+    for match in _LIST.finditer(parts.letters):
+        start, end = match.span()
+        said = parts.strings[start : min(end, start + MAX_JOINED)]
+        if glues := _glues(said):
+            found.append(Row(range(start, start + len(said)), said, glues))
+    for numbers in _fields(parts).values():
+        said = [parts.strings[at] for at in numbers]
+        if len(said) > 1 and (glues := _glues(said)):
+            found.append(Row(numbers, said, glues))
+    return found
 
-    def joined(self, view: View, append: Append) -> View | None:
-        """Return the rows of at least two values as one view, a border between any two rows."""
-        builder = Builder(view)
-        for row in self._rows:
-            self._join(builder, row, append)
-        for row in self._fields.values():
-            self._join(builder, row, append)
-        return builder.view(note=NOTE) if builder else None
 
-    def _join(self, builder: Builder, row: list[Span], append: Append) -> None:
-        size = sum(end - start for start, end in row)
-        if len(row) < 2 or size < _SENTENCE:  # noqa: PLR2004  # nothing stands beside it
-            return
-        worded = any(self.text.find(" ", start, end) >= 0 for start, end in row)
-        for glue in (" ", "") if size <= _PIECE * len(row) else (" ",) if worded else ():
-            builder.joint(row[0][0])
-            for number, (start, end) in enumerate(row):
+def _fields(parts: Parts) -> dict[str, list[int]]:
+    """Return for each field the numbers of its values that may be pieces of a sentence."""
+    fields: dict[str, list[int]] = {}
+    strings = parts.strings
+    given = bytes(map(and_, parts.letters.translate(_NAMED), parts.letters[1:].translate(NO_COLON)))
+    blanks = map(str.count, compress(strings, given), repeat(" "))
+    for at in compress(compress(range(len(strings)), given), map(le, repeat(WORDS - 1), blanks)):
+        if len(strings[at]) <= SHORT:
+            row = fields.setdefault(strings[at - 1], [])
+            if len(row) < MAX_JOINED:
+                row.append(at)
+    return fields
+
+
+def _glues(said: Sequence[str]) -> tuple[str, ...]:
+    """Return what may stand between the strings of a row, if they may be a sentence."""
+    size = len("".join(said))
+    if size < _SENTENCE:
+        return ()
+    if size <= _PIECE * len(said):
+        return (" ", "")
+    return (" ",) if " " in "".join(said) else ()
+
+
+def text(rows: Sequence[Row], undone: Callable[[str], str]) -> str:
+    """Return the rows as one text, a border between any two of them."""
+    return JOINT.join(glue.join(_written(row.said, undone)) for row in rows for glue in row.glues)
+
+
+def _written(said: Sequence[str], undone: Callable[[str], str]) -> Sequence[str]:
+    """Return the strings of a row with their escapes undone, and of a long one its ends."""
+    whole = "".join(said)
+    if "\\" not in whole and (len(whole) <= 2 * EDGE or max(map(len, said)) <= 2 * EDGE):
+        return said
+    return [
+        undone(item) if len(item) <= 2 * EDGE else undone(item[:EDGE]) + JOINT + undone(item[-EDGE:]) for item in said
+    ]
+
+
+def trail(view: View, rows: Sequence[Row], parts: Parts, append: Append) -> Trail:
+    """Return where each character of :func:`text` came from."""
+    builder = Builder(view)
+    for row in rows:
+        for glue in row.glues:
+            builder.joint(parts.starts[row.numbers[0]])
+            for number, at in enumerate(row.numbers):
+                start = parts.starts[at]
                 if number:
                     builder.put(glue, start, start)
-                _ends(builder, start, end, append)
+                _ends(builder, start, start + len(parts.strings[at]), append)
+    return builder.trail()
 
 
 def _ends(builder: Builder, start: int, end: int, append: Append) -> None:

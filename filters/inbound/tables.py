@@ -6,7 +6,7 @@ Guarantees: linear; nothing is taken out of what is shown but the sign that make
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from checkvalve.filters.inbound.notes import Notes
@@ -26,21 +26,28 @@ _REACHING: Final = Pattern(
     ignore_case=True,
 )
 """The same functions inside of what is known to be a formula, whatever stands around them."""
-_FORMULAS: Final = PatternSet((_FORMULA.pattern,), ignore_case=True, swift=True)
 _MARKS: Final = ("#", "//", "--", ";;", "%%")
 """What a comment begins with that goes on to the end of its line."""
+_INSIDE: Final = "/*"
+"""What a comment begins with that goes on to its own end."""
+_ABLE: Final = PatternSet(
+    (_FORMULA.pattern, r"/\*", *(rf"(?:^|[ \t\n]){mark}" for mark in _MARKS)), ignore_case=True, swift=True
+)
+"""All at once: most texts have none of them, or few."""
+_FIRST_MARK: Final = 2  # its number among them
 _BLANKS: Final = (" ", "\t")
 _SHORTEST: Final = 12  # characters of a comment that says something
 
 
 def asides(view: View, notes: Notes) -> Iterator[View]:
     """Yield comments as a view of their own: split sentences in them run on from line to line."""
-    if _may_compute(view.text) and _FORMULAS.may_match(view.text):
+    able = _ABLE.may_match(view.text)
+    if 0 in able and _may_compute(view.text):
         for found in _FORMULA.finditer(view.text):
             notes.find("formula", view, *found.span(), Severity.MEDIUM)
             start, end = next(span for group in (1, 2, 3) if (span := found.span(group))[0] >= 0)
             notes.replace(view, start, end, f"'{view.text[start:end]}", "formula")
-    comments = list(_comments(view.text))
+    comments = list(_comments(view.text, able)) if able else ()
     if comments:
         yield _running_on(view, comments)
 
@@ -52,10 +59,11 @@ def reaches_out(formula: str) -> bool:
     )
 
 
-def _comments(text: str) -> Iterator[tuple[int, int]]:
+def _comments(text: str, able: Collection[int]) -> Iterator[tuple[int, int]]:
     """Yield what comments say: behind a mark at the start of a line or behind a blank, or between ``/*`` and ``*/``."""
-    marks = [(at, len(mark)) for mark in _MARKS for at in _all(mark, text) if not at or text[at - 1] in " \t\n"]
-    marks += [(at, 0) for at in _all("/*", text)]
+    some = [mark for number, mark in enumerate(_MARKS, _FIRST_MARK) if number in able]
+    marks = [(at, len(mark)) for mark in some for at in _all(mark, text) if not at or text[at - 1] in " \t\n"]
+    marks += [(at, 0) for at in _all(_INSIDE, text)] if 1 in able else []
     reach = 0
     for at, size in sorted(marks):
         if at < reach:

@@ -66,6 +66,30 @@ class Trail:
         return first, max(first, last)
 
 
+class LateTrail(Trail):
+    """A trail that is put together the first time that somebody asks: of most views nobody does."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], Trail]) -> None:
+        self._make = make
+        self._made: Trail | None = None
+
+    def _trail(self) -> Trail:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether all of the view stands for one stretch of the parent."""
+        return self._trail().is_whole
+
+    def place(self, start: int, end: int) -> tuple[int, int]:
+        """Return the stretch of the parent that characters ``start`` to ``end`` of the view were made from."""
+        return self._trail().place(start, end)
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """One text to scan. Without a trail it is its parent, character by character, from ``shift`` on."""
@@ -111,6 +135,10 @@ class View:
     def same(self, text: str, *, channel: Channel | None = None, note: str = "") -> View:
         """Return a view whose characters stand for this one's, one by one."""
         return View(text, channel or self.channel, self, None, 0, note or self.note)
+
+    def made(self, text: str, later: Callable[[], Trail], channel: Channel | None = None, note: str = "") -> View:
+        """Return a view that was made from pieces of this one, which ``later`` tells where it is asked."""
+        return View(text, channel or self.channel, self, LateTrail(later), 0, note or self.note)
 
     def whole(self, text: str, start: int, end: int, *, note: str, channel: Channel = Channel.DECODED) -> View:
         """Return a view that was decoded from the stretch ``start`` to ``end`` as a whole."""
@@ -194,6 +222,11 @@ class Builder:
 
     def __bool__(self) -> bool:
         return bool(self._texts or self._packed)
+
+    def trail(self) -> Trail:
+        """Return where all of it came from."""
+        self._pack()
+        return self._trail
 
     def view(self, channel: Channel | None = None, note: str = "") -> View:
         """Return what was put together."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkvalve.filters.inbound import jsontext, markup, rules, spelling, terminal
+from checkvalve.filters.inbound import jsonparts, jsontext, markup, rules, spelling, terminal
 from checkvalve.filters.inbound.canonical import canonical, fold, is_plain
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import JOINT, Builder, View
@@ -69,7 +69,7 @@ def test_json_is_told_the_same_with_the_quick_look_and_without(text: str) -> Non
     for item in (text, f"[{text}]", json.dumps([text]), f'["{text}"]', f'["{text}'):
         brackets = item.lstrip()[:1] in "[{" and item.rstrip()[-1:] in "]}"
         if brackets:
-            assert jsontext.is_json(item) == (not jsontext._BETWEEN.sub("", jsontext._STRING.sub("", item)))
+            assert jsontext.is_json(item) == (not jsonparts.BETWEEN.sub("", jsonparts.STRING.sub("", item)))
         else:
             assert not jsontext.is_json(item) or jsontext._OPENS.match(item)
     dump = json.dumps([text])
@@ -79,7 +79,7 @@ def test_json_is_told_the_same_with_the_quick_look_and_without(text: str) -> Non
 def _leaves(text: str) -> tuple[str, str]:
     """Return values and keys, found one match after the other."""
     values, keys = [], []
-    for found in jsontext._STRING.finditer(text):
+    for found in jsonparts.STRING.finditer(text):
         said = jsontext._ESCAPE.sub(jsontext._meant, found[1])
         if found[2] is not None:
             keys.append(said)
