@@ -42,6 +42,7 @@ from checkvalve.filters.strictjson import JSON
 
 SHORT_ID: Final = 8
 _INDENT: Final = (0, 0, 0, 4)  # of what belongs to the line above
+_FIRST, _BEHIND = "    ", "      "
 _TRUST_STYLE: Final = {"untrusted": "bold red", "verified": "yellow", "authoritative": "green"}
 _LOUD: Final = "bold white on red"
 _HEAD: Final = frozenset({"tier", "tool", "why", "verdict", "rule", "reason", "standing", "remedy", "warning"})
@@ -93,7 +94,7 @@ def card(  # noqa: PLR0913  # each is a part of the card
         parts.append(Text("SELF-APPROVED: the person who asked for this call also approved it", style=_LOUD))
     head, rest = _facts(proposal, grant, standing, story)
     parts += [
-        Text(in_words(proposal), style="bold", overflow="fold"),
+        Barred(Text(in_words(proposal), style="bold", overflow="fold")),
         head,
         *said_lines(story, full=full),
         Text("Arguments", style="bold"),
@@ -193,8 +194,9 @@ def _arguments(proposal: Seen, *, full: bool) -> Iterator[RenderableType]:
     reports = _reports(proposal.decision)
     for item in proposal.parts():
         report, text = reports.get(item.at, {}), item.text
-        said = f"  {report.get('role', 'not declared')}, {size_of(text):,} bytes"
-        yield Text.assemble(safe(item.path, "bold"), safe(said, "dim"))
+        yield Barred(safe(item.path, "bold"))  # names of arguments beneath an object are content, too
+        said = f"{report.get('role', 'not declared')}, {size_of(text):,} bytes"
+        yield Padding(safe(said, "dim"), _INDENT)
         yield Barred(Text(block(text, full=full), overflow="fold"))
         for warning in warnings(text):
             yield Padding(Text(f"! {warning}", style="bold red"), _INDENT)
@@ -225,12 +227,10 @@ def _origins(report: dict[str, JSON]) -> Iterator[RenderableType]:
         said = safe(f"{place_of(str(origin.get('source'))).in_words()}{where}, {origin.get('match')}")
         if origin.get("match") == TYPED:
             said = safe(f"typed by {str(origin.get('source')).removeprefix(HAND)}, a reviewer")
-        yield Padding(
-            Text.assemble(safe(f"{trust}: ", _TRUST_STYLE.get(trust, "bold red")), said, overflow="fold"), _INDENT
-        )
+        yield _hanging(Text.assemble(safe(f"{trust}: ", _TRUST_STYLE.get(trust, "bold red")), said, overflow="fold"))
         if isinstance(flags := origin.get("flags"), list) and flags:
             text = f"! flagged in this source: {', '.join(map(str, flags))}"
-            yield Padding(Text.assemble(safe(text, "bold red"), overflow="fold"), _INDENT)
+            yield _hanging(safe(text, "bold red"))
     if not found:
         yield Padding(Text("nowhere: nobody is known to have said it", style="bold red"), _INDENT)
 
@@ -239,8 +239,12 @@ def _offers(proposal: Proposal, *, full: bool) -> Iterator[RenderableType]:
     for offer in proposal.endorsable:
         yield Barred(Text(block(offer["value"], full=full), overflow="fold"))
         place = safe(place_of(str(offer["source"])).in_words(), "bold red")
-        where = Text.assemble(safe(f"as {offer['role']}, from "), place, overflow="fold")
-        yield Padding(where, _INDENT)
+        yield _hanging(Text.assemble(safe(f"as {offer['role']}, from "), place, overflow="fold"))
+
+
+def _hanging(text: Text) -> Barred:
+    """Return a line of ours with a place in it: names in content cannot stand where a further line of ours would."""
+    return Barred(text, _FIRST, _BEHIND)
 
 
 def _mandate(offer: JSON, proposal: Seen) -> RenderableType:

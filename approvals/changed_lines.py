@@ -1,6 +1,7 @@
 """What an edit changed, and what was said about a call, for the terminal: content as plain text, like everything there.
 
-Guarantees: every piece of content has passed :mod:`render`, so no remark and no value can draw a line of the card.
+Guarantees: every piece of content has passed :mod:`render` and stands behind a bar, so no remark, value or name of an
+argument can draw a line of the card.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from rich.text import Text
 
 from checkvalve.approvals.clock import to_the_second
 from checkvalve.approvals.editing import Change
+from checkvalve.approvals.preview_lines import Barred
 from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.remarks import Remark
 from checkvalve.approvals.render import block, neutralise
+from checkvalve.approvals.story_lines import SIDES
 from checkvalve.filters.strictjson import JSON
 
 _INDENT: Final = (0, 0, 0, 4)
-_DEEP: Final = (0, 0, 0, 6)
 MEANS: Final = {
     "reviewer": "",
     "client": " (by a program's token)",
@@ -38,11 +40,12 @@ def change_lines(found: Sequence[Change]) -> RenderableType:
 
 
 def _change(item: Change) -> Iterator[RenderableType]:
-    yield Text(f"{neutralise(item.path)}  {item.kind}", style="bold", overflow="fold")
-    if item.kind != "added":
-        yield Padding(Text(f"- {block(_text(item.before))}", style="red", overflow="fold"), _INDENT)
-    if item.kind != "removed":
-        yield Padding(Text(f"+ {block(_text(item.after))}", style="green", overflow="fold"), _INDENT)
+    yield Text(f"{item.kind}:", style="bold")
+    yield Barred(Text(neutralise(item.path), style="bold", overflow="fold"))
+    for side, value, there in (("before", item.before, "added"), ("after", item.after, "removed")):
+        if item.kind != there:
+            bar, style = SIDES[side]
+            yield Barred(Text(block(_text(value)), style=style, overflow="fold"), bar)
 
 
 def _text(value: JSON) -> str:
@@ -54,7 +57,7 @@ def edit_lines(before: Proposal | None, after: Proposal | None, found: Sequence[
     if before is not None:
         by = neutralise(before.decided_by.removeprefix("reviewer:"))
         yield Text(f"An edit of {before.id[:8]} by {by}, which it replaces", style="bold")
-        yield Padding(change_lines(found), _INDENT)
+        yield change_lines(found)
     if after is not None:
         yield Text(f"Edited: {after.id[:8]} took its place (checkvalve approvals show {after.id[:8]})", style="bold")
 
@@ -67,7 +70,7 @@ def talk_lines(said: Iterable[Remark], now: str = "") -> Iterator[RenderableType
         who = f"{item.kind} by {neutralise(item.author)}{MEANS.get(item.means, '')}, {to_the_second(item.at)}"
         who += ", before the edit" if now and item.proposal_id != now else ""
         yield Padding(Text(who, style="dim", overflow="fold"), _INDENT)
-        yield Padding(Text(block(item.text), overflow="fold"), _DEEP)
+        yield Barred(Text(block(item.text), overflow="fold"))
 
 
 __all__ = ["MEANS", "change_lines", "edit_lines", "talk_lines"]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from checkvalve.approvals.pins_shown import Pinned
+from checkvalve.approvals.preview_lines import Barred
 from checkvalve.approvals.render import block
-
-_INDENT: Final = (0, 0, 0, 4)
 
 
 def pin_lines(found: Pinned | None) -> Iterator[RenderableType]:
@@ -21,7 +18,7 @@ def pin_lines(found: Pinned | None) -> Iterator[RenderableType]:
         return
     yield Text("Pinned", style="bold")
     for text in found.lines():
-        yield Padding(Text(block(text), overflow="fold"), _INDENT)
+        yield Barred(Text(block(text), overflow="fold"))
 
 
 __all__ = ["pin_lines"]

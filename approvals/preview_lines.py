@@ -26,15 +26,18 @@ BAR: Final = "    \u2502 "
 class Barred:
     """Untrusted text behind a bar."""
 
-    def __init__(self, text: Text, bar: str = BAR) -> None:
-        """Show ``text``, which is neutralised, behind ``bar``, which is ours."""
-        self._text, self._bar = text, bar
+    def __init__(self, text: Text, bar: str = BAR, rest: str = "") -> None:
+        """Show ``text``, which is neutralised, behind ``bar``, which is ours.
+
+        ``rest`` is what the lines after the first one have in its place; it is as wide.
+        """
+        self._text, self._bar, self._rest = text, bar, rest or bar
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield it line by line, each behind a bar of ours."""
         inner = options.update(width=max(1, options.max_width - len(self._bar)))
-        for line in console.render_lines(self._text, inner, pad=False):
-            yield Segment(self._bar)
+        for number, line in enumerate(console.render_lines(self._text, inner, pad=False)):
+            yield Segment(self._rest if number else self._bar)
             yield from line
             yield Segment.line()
 

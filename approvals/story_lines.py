@@ -32,7 +32,8 @@ _NAMES: Final = {
     "before": "Compared with the call of this tool before it in this task",
     "usual": "Compared with the last call that a person approved",
 }
-_SIDES: Final = {"before": ("    - \u2502 ", "red"), "after": ("    + \u2502 ", "green")}
+SIDES: Final = {"before": ("    - \u2502 ", "red"), "after": ("    + \u2502 ", "green")}
+"""The bars of an old value and of a new one, and their colours."""
 
 
 def excerpt(text: str, *, full: bool = False, style: str = "", bar: str = BAR) -> Iterator[RenderableType]:
@@ -67,10 +68,11 @@ def compared_lines(story: Story, row: Seen, *, full: bool = False) -> Iterator[R
 
 
 def _change(item: Change, *, full: bool) -> Iterator[RenderableType]:
-    yield Padding(Text(f"{item.kind}: {neutralise(item.path)}", overflow="fold"), _INDENT)
+    yield Padding(Text(f"{item.kind}:"), _INDENT)
+    yield Barred(Text(neutralise(item.path), style="bold", overflow="fold"))
     for side, value in item.to_json().items():
-        if side in _SIDES:
-            bar, style = _SIDES[side]
+        if side in SIDES:
+            bar, style = SIDES[side]
             yield from excerpt(as_text(value), full=full, style=style, bar=bar)
 
 
@@ -81,4 +83,4 @@ def agent_lines(story: Story, *, full: bool = False) -> Iterator[RenderableType]
         yield from excerpt(story.agent, full=full, style="dim")
 
 
-__all__ = ["SUB", "agent_lines", "compared_lines", "excerpt", "said_lines"]
+__all__ = ["SIDES", "SUB", "agent_lines", "compared_lines", "excerpt", "said_lines"]

@@ -41,7 +41,7 @@ def test_the_parts_of_a_card_stand_in_their_order(run: Run, desk: Desk, monkeypa
         "tier     high, no known effect, cannot be undone", "verdict", "What the user asked",
         "First message, in the name of bob", "the very first", "Latest message, in the name of bob",
         "the latest of all", "Arguments", "Differences", "Compared with the last call that a person approved",
-        "changed: to", "old@corp.example", "Written by the agent, not verified", "I looked at it",
+        "changed:", "old@corp.example", "Written by the agent, not verified", "I looked at it",
         "A yes also accepts", "Details", "takes", "decide by", "then it expires and does not run", "requester  bob",
         "version 1", "digest", "History",
     ]  # fmt: skip

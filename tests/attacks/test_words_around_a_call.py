@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from checkvalve.approvals import remarks
+from checkvalve.approvals.edits import edit
 from checkvalve.approvals.records import Proposal
+from checkvalve.graphs.edited import deciding
 from checkvalve.graphs.session import Call
 from tests.gateway.review_world import FORGED, Review, reviewing
 from tests.gateway.terminal import Terminal
@@ -67,6 +70,38 @@ def test_each_line_of_theirs_is_behind_a_bar_without_colours(
     for head in ("What the user asked", "Arguments", "Written by the agent, not verified", "Details", "History"):
         assert sum(re.fullmatch(rf"│ {head} *│", line) is not None for line in lines) == 1, head
     assert sum(line.startswith(("│ tier ", "│ digest ")) for line in lines) == 2
+
+
+@pytest.mark.parametrize("width", ["60", "80"])
+@pytest.mark.parametrize("text", [LINES, FOLDED, HOSTILE[3]], ids=["lines", "folded", "markup"])  # others are denied
+def test_headline_names_of_arguments_talk_and_edits_are_behind_a_bar_too(
+    review: Review, text: str, width: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = review.gateway.queue
+    who = queue.reviewers.authenticate(review.token)
+    queue.reviewers.add("ben", by=who)  # else nobody could say yes to an edit
+    session = review.session("named")
+    session.user_words("Send a mail", key="u1")
+    args = {"to": "x@evil.example", "subject": text, "body": {text: "a"}}
+    row = session.propose(Call("send_mail", args, "c1@b", turn="b"))
+    remarks.ask(queue, row.id, who, text[:1_000])
+    new = edit(
+        queue,
+        row.id,
+        who,
+        row.digest,
+        {**args, "to": f"b {text[:200]}@evil.example"},
+        deciding(review.gateway.services),
+    )
+    monkeypatch.setenv("CHECKVALVE_DATABASE_URL", str(review.gateway.store.address))
+    monkeypatch.setenv("COLUMNS", width)
+    terminal = Terminal(capsys, monkeypatch)
+    for name in (row.id, new.id):
+        code, out, _ = terminal("approvals", "show", name)
+        assert code == 0
+        theirs = [line for line in out.splitlines() if MARK in line]
+        assert len(theirs) >= 3, out
+        assert not [line for line in theirs if not BARRED.match(line)]
 
 
 def test_a_secret_stays_veiled_in_the_words_around(
