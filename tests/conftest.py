@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from checkvalve.approvals import sqlite_file
+from checkvalve.approvals import postgres, sqlite_file
 from tests import paid_once
 from tests.databases import KINDS, Databases, Server, programs, running_server
 
@@ -113,6 +113,9 @@ def patience() -> Iterator[None]:
 def cheap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Pay once in this process for what every test would pay for again."""
     with pytest.MonkeyPatch.context() as patched:
+        for kind in (sqlite_file, postgres):
+            paid_once.word_once(patched, kind)
+        paid_once.wait_for_no_disk(patched)
         paid_once.migrate_once(patched, tmp_path_factory.mktemp("paid_once"))
         paid_once.hash_quickly(patched)
         yield

@@ -25,17 +25,19 @@ from checkvalve.approvals.errors import (
 from checkvalve.approvals.faults import as_store_error
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import SCHEMA_REVISION, audit_head, metadata
+from tests import paid_once
 
 
 def database(url: str) -> Path:
     return Path(url.removeprefix("sqlite:///"))
 
 
-def test_the_file_is_private_and_durable(store: Store, url: str) -> None:
+def test_the_file_is_private_and_durable(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    paid_once.wait_for_the_disk(monkeypatch)
     path = database(url)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    with store.write() as connection:
+    with Store.open(url) as store, store.write() as connection:
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         settings = [
             connection.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "synchronous", "foreign_keys")
