@@ -21,6 +21,7 @@ from checkvalve.approvals.kit_findings import Finding, without_accepted
 from checkvalve.approvals.kit_names import Report, check_names, owners_of, reporter, schema_of, unknown_arguments
 from checkvalve.approvals.kit_pins import check_pins
 from checkvalve.approvals.kit_preview import check_preview
+from checkvalve.approvals.kit_retries import check_retries
 from checkvalve.approvals.kit_roles import guess_role
 from checkvalve.approvals.kit_schemas import ToolSchema
 from checkvalve.approvals.kit_titles import check_title
@@ -70,6 +71,7 @@ def lint_manifest(text: str, name: str, schemas: Sequence[ToolSchema] = ()) -> l
         findings += check_commands(spec, report)
         findings += check_preview(spec, shipped, report)
         findings += check_pins(spec, shipped, manifest, report)
+        findings += check_retries(spec, report)
         findings += check_variants(spec, report)
         findings += check_title(spec, report)
     return without_accepted(_together(findings), text)

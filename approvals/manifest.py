@@ -19,6 +19,7 @@ from checkvalve.approvals.config_file import config_bytes
 from checkvalve.approvals.errors import ManifestError
 from checkvalve.approvals.pin_declared import pin_problem
 from checkvalve.approvals.preview_declared import preview_problem
+from checkvalve.approvals.probe_declared import probe_problem
 from checkvalve.approvals.schemadigest import schema_digest
 from checkvalve.approvals.strictyaml import MAX_YAML_BYTES, Document, dotted, nearest, read_yaml
 from checkvalve.approvals.toolspec import Manifest, ToolSpec
@@ -76,7 +77,7 @@ def parse_manifest(text: str | bytes, name: str) -> Manifest:
 
 def _beside(spec: ToolSpec, manifest: Manifest) -> Problem | None:
     """Return the first thing that is wrong with the calls that are made beside those of a tool, if anything is."""
-    checks = (undo_problem, look_problem, preview_problem, pin_problem)
+    checks = (undo_problem, look_problem, preview_problem, pin_problem, probe_problem)
     return next((wrong for check in checks if (wrong := check(spec, manifest)) is not None), None)
 
 
@@ -95,9 +96,11 @@ def manifest_digest(manifest: Manifest) -> str:
 
 
 def _without_news(tool: dict[str, Any]) -> dict[str, Any]:
-    """Leave out titles and pins that nobody gave, so that a manifest from before there were any keeps its digest."""
+    """Leave out titles, pins and probes nobody gave, so that a manifest from before there were any keeps its digest."""
     if not tool["pin"]:
         del tool["pin"]
+    if tool["probe_with"] is None:
+        del tool["probe_with"]
     for form in (tool, *tool["variants"]):
         if not form["title"]:
             del form["title"]

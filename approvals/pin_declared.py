@@ -38,9 +38,13 @@ def type_problem(name: str, schema: Mapping[str, Any]) -> tuple[str, str] | None
 
 def field_of(path: str, fields: Sequence[ResultField]) -> ResultField | None:
     """Return the declared field that a path of a result is of; where several are, the most exact one."""
-    steps = [step for step in path.split(".")[1:] if not step.isdigit()]
-    fitting = [field for field in fields if not field.keys and _fits(field.path.split("."), steps)]
-    return min(fitting, key=lambda field: field.path.count("*"), default=None)
+    return min(fields_of(path, fields), key=lambda field: field.path.count("*"), default=None)
+
+
+def fields_of(path: str, fields: Sequence[ResultField]) -> list[ResultField]:
+    """Return every declared field that a path of a result is of; of ``$``, the declarations of the whole result."""
+    steps = [step for step in path.split(".")[1:] if not step.isdigit()] or [WHOLE]
+    return [field for field in fields if not field.keys and _fits(field.path.split("."), steps)]
 
 
 def _fits(declared: Sequence[str], steps: Sequence[str]) -> bool:
@@ -85,4 +89,4 @@ def _version(spec: ToolSpec, pin: PinSpec, manifest: Manifest, here: Steps) -> I
             yield Problem(text, nearest(path, known) if known else "declare it under `result`", (*here, "version"))
 
 
-__all__ = ["WHOLE", "field_of", "pin_problem", "type_problem"]
+__all__ = ["WHOLE", "field_of", "fields_of", "pin_problem", "type_problem"]

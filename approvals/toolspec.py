@@ -27,13 +27,19 @@ from checkvalve.approvals.fieldspec import (
 from checkvalve.approvals.limits import Limits
 from checkvalve.approvals.pinspec import MAX_PINS, PinSpec
 from checkvalve.approvals.previewspec import PreviewSpec
+from checkvalve.approvals.probespec import ProbeSpec
 from checkvalve.approvals.titlespec import title_problem
 from checkvalve.approvals.undospec import LookSpec, UndoSpec
 from checkvalve.approvals.variants import VariantSpec
 
 
 class Idempotency(enum.StrEnum):
-    """What may happen after a crash in the middle of a call; ``none`` is at most one attempt, ever."""
+    """What may happen after a crash in the middle of a call; ``none`` is at most one attempt, ever.
+
+    ``key``: tried again with the same key and the same bytes, three times in all and within a day (:mod:`retries`).
+    ``probe``: ``probe_with`` is read, and settles the call or does not (:mod:`probes`); it is not run again.
+    ``read``: simply run again.
+    """
 
     NONE = "none"
     KEY = "key"
@@ -78,6 +84,9 @@ class ToolSpec(Declared):
     )
     idempotency: Idempotency = Field(
         Idempotency.NONE, description="none, key, probe or read: what may happen after a crash in the middle of a call"
+    )
+    probe_with: ProbeSpec | None = Field(
+        None, description="of `idempotency: probe`: the read that says whether the effect happened"
     )
     egress: tuple[str, ...] = Field((), description="the only hosts it may reach, by exact name; empty: no such list")
     open_hosts: tuple[str, ...] = Field(

@@ -149,6 +149,11 @@ def reading_problems(spec: ToolSpec, before: LookSpec, manifest: Manifest, steps
             yield Problem(text, _near(value.argument, spec), (*steps, "args", name))
 
 
+def has_argument(spec: ToolSpec, name: str) -> bool:
+    """Say whether a tool has an argument of this name, by its declaration or its shipped schema."""
+    return _has(spec, name)
+
+
 def _near(name: str, spec: ToolSpec) -> str:
     return nearest(name, _names(spec))
 
@@ -177,4 +182,4 @@ def _type(spec: ToolSpec, name: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-__all__ = ["Problem", "Steps", "look_problem", "reading_problems", "undo_problem"]
+__all__ = ["Problem", "Steps", "has_argument", "look_problem", "reading_problems", "undo_problem"]

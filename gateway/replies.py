@@ -29,8 +29,8 @@ _ENDED: Final = {
     State.EXECUTING: ("running", "This call has been started and has not ended yet."),
     State.FAILED: ("failed", "This call was made once and failed."),
     State.UNKNOWN: ("unknown", "This call was started, and whether it took effect is not known; a person has to look."),
-    State.CONFIRMED_DONE: ("confirmed_done", "A person confirmed that this call took effect; its result was not kept."),
-    State.CONFIRMED_NOT_DONE: ("confirmed_not_done", "A person confirmed that this call did not take effect."),
+    State.CONFIRMED_DONE: ("confirmed_done", "It was looked up: this call took effect; its result was not kept."),
+    State.CONFIRMED_NOT_DONE: ("confirmed_not_done", "It was looked up: this call did not take effect. It may be made again."),
     State.SUCCEEDED: ("result_not_kept", "This call was made and succeeded; its result could not be kept."),
 }
 

@@ -16,6 +16,7 @@ from checkvalve.approvals.edits import current
 from checkvalve.approvals.errors import OutcomeUnknownError
 from checkvalve.approvals.executor import Keep
 from checkvalve.approvals.manifest import schema_digest
+from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.pins import Found
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
@@ -37,6 +38,7 @@ from checkvalve.graphs.errors import CheckpointError
 from checkvalve.graphs.keeping import Keeping
 from checkvalve.graphs.pinning import Pinning
 from checkvalve.graphs.previewing import Previewing
+from checkvalve.graphs.probing import Probing
 from checkvalve.graphs.results import result_values
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
@@ -160,6 +162,14 @@ class Ticket:
     async def apinned(self, services: Services) -> Found | None:
         """Do what :meth:`pinned` does, for tools that are awaited."""
         return await Pinning(services).aagain(self.proposal, self._tools().get)
+
+    def probed(self, services: Services, outcome: Outcome) -> Outcome:
+        """Look for the effect of a call whose end nobody knows, where its tool says how."""
+        return Probing(services).after(outcome, self._tools().get)
+
+    async def aprobed(self, services: Services, outcome: Outcome) -> Outcome:
+        """Do what :meth:`probed` does, for tools that are awaited."""
+        return await Probing(services).aafter(outcome, self._tools().get)
 
     def _to_preview(self) -> bool:
         known, self.previewed = self.previewed, self.proposal.id

@@ -5,7 +5,7 @@ another one is refused. 3. Where there is a question, read first what the manife
 the call would do, for whoever decides. 4. Denied: a coded refusal. 5. Review: wait, pause the graph with nothing but
 the approval's id, or return; what the graph is resumed with decides nothing, the store is read again; where a person
 edited the call, what it became takes its place, and the model is told what was changed. 6. Run through the executor,
-with the arguments of the record. 7. Whoever comes second gets the recorded result.
+with the arguments of the record; of an unknown end read the probe. 7. Whoever comes second gets the recorded result.
 
 Guarantees: a crash before step 6 means that nothing ran, and the model is told so in a code; a pause of the graph is
 never swallowed. In observe mode nothing is stopped, not even by a crash of the gate, and the log says so loudly.
@@ -108,7 +108,7 @@ class ToolGate:
             self._wait(opened)
             answer = self._settle(opened)
             if isinstance(answer, Ticket):
-                answer = self._close(answer, self._run(answer, handler))
+                answer = self._close(answer, answer.probed(self.gateway.services, self._run(answer, handler)))
         except GraphBubbleUp:
             raise
         except Exception as error:  # noqa: BLE001  # a gate that crashes stays shut
@@ -129,7 +129,7 @@ class ToolGate:
             await self._await(opened)
             answer = self._settle(opened)
             if isinstance(answer, Ticket):
-                outcome = await self._arun(answer, handler)
+                outcome = await answer.aprobed(self.gateway.services, await self._arun(answer, handler))
                 answer = await asyncio.to_thread(self._close, answer, outcome)
         except GraphBubbleUp:
             raise

@@ -1,8 +1,9 @@
 """The node ``executor``: run what has a grant, once, through the one executor. Results stay in its record.
 
 1. For each request that is ready: the executor checks everything again, takes the grant, and calls the tool with the
-arguments of the record. 2. The request is marked as having run; the result is picked up by ``ingest``. 3. A sub-agent
-that waits for a person makes its request wait. Tools are not traced with the run.
+arguments of the record; where nobody knows how it ended, its probe is read. 2. The request is marked as having run; the
+result is picked up by ``ingest``. 3. A sub-agent that waits for a person makes its request wait. Tools are not traced
+with the run.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from checkvalve.graphs.events import Executed, emit
 from checkvalve.graphs.gate import require_own
 from checkvalve.graphs.keeping import Keeping
 from checkvalve.graphs.pinning import Pinning
+from checkvalve.graphs.probing import Probing
 from checkvalve.graphs.references import REF
 from checkvalve.graphs.requesting import call_of
 from checkvalve.graphs.state import JsonObject, PipelineState
@@ -70,7 +72,8 @@ class ExecutorNode:
                 outcome = services.executor.run(item["approval"], effect, revalidate=check, keep=keep, pinned=pinned)
                 if keeping is not None:
                     keeping.after(outcome)
-                self._end(state, item, outcome)
+                find = self._desk.tools_of(outcome.proposal.server).get
+                self._end(state, item, Probing(services).after(outcome, find))
         return {"requests": requests}
 
     async def arun(self, state: PipelineState) -> PipelineState:
@@ -87,7 +90,8 @@ class ExecutorNode:
             outcome = await run(item["approval"], effect, revalidate=check, keep=keep, pinned=pinned)
             if keeping is not None:
                 await keeping.aafter(outcome)
-            self._end(state, item, outcome)
+            find = self._desk.tools_of(outcome.proposal.server).get
+            self._end(state, item, await Probing(self._desk.services).aafter(outcome, find))
 
         await asyncio.gather(*(one(item) for item in requests if item["status"] == "ready"))
         return {"requests": requests}

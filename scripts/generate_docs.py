@@ -160,7 +160,7 @@ def manifest_tables() -> str:
     """Return the tables of everything that a manifest may say."""
     from checkvalve.approvals import commandspec as commands  # noqa: PLC0415
     from checkvalve.approvals import fieldspec as fields  # noqa: PLC0415
-    from checkvalve.approvals import limits, pinspec, variants  # noqa: PLC0415
+    from checkvalve.approvals import limits, pinspec, probespec, variants  # noqa: PLC0415
     from checkvalve.approvals import toolspec as spec  # noqa: PLC0415
     from checkvalve.approvals import undospec as undo  # noqa: PLC0415
 
@@ -177,6 +177,9 @@ def manifest_tables() -> str:
         ("A value of it (`args`)", undo.UndoValue),
         ("What is read before (`before`)", undo.BeforeSpec),
         ("What may change (`pin`)", pinspec.PinSpec),
+        ("What shows the effect (`probe_with`)", probespec.ProbeSpec),
+        ("A value of it (`args`)", probespec.ProbeValue),
+        ("A condition (`done_when`, `not_done_when`)", probespec.ProbeWhen),
         ("A command (`commands`)", commands.CommandSpec),
         ("An operand (`operands`)", commands.OperandSpec),
         ("`sandbox`", commands.SandboxSpec),

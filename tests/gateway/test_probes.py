@@ -1,0 +1,106 @@
+"""A payment whose answer got lost is looked for: what the bank says settles it, or a person does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkvalve.approvals.canonical import digest
+from checkvalve.approvals.executor import LEASE
+from checkvalve.approvals.probes import PAUSE, UNDECIDED
+from checkvalve.approvals.records import State, idempotency_key
+from checkvalve.approvals.verify import verify
+from checkvalve.gateway.langchain import user_message
+from tests.gateway.pin_world import last
+from tests.gateway.probe_world import CONFIG, MANIFEST, PAY, Bank
+
+pytestmark = pytest.mark.claim("C4")
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Iterator[Bank]:
+    found = Bank(tmp_path)
+    yield found
+    found.end()
+
+
+def test_what_the_bank_booked_is_settled_and_said(bank: Bank) -> None:
+    state = bank.lost()
+    row = bank.row()
+    assert (row.state, row.decided_by, row.code) == (State.CONFIRMED_DONE, "probe", "probe_done")
+    assert "[confirmed_done" in last(state)
+    assert bank.looks == [(idempotency_key(row.id), PAY[1]["to"])], "the arguments are those of the record"
+    (event,) = bank.events("proposal.confirmed_done")
+    told = event["probe"]
+    assert (told["tool"], told["why"], told["answer_digest"]) == ("find_payment", "done_when", digest(bank.says()))
+    read = bank.queue.get(told["call"])
+    assert (read.thread, read.state, read.verdict_name) == (f"probe/{row.id}", State.SUCCEEDED, "allow")
+    assert len(bank.effects) == 1
+    assert verify(bank.queue.store).ok
+
+
+def test_it_is_the_same_for_tools_that_are_awaited(bank: Bank) -> None:
+    agent = bank.agent(PAY)
+
+    async def run(given: Any) -> Any:
+        return await agent.ainvoke(given, CONFIG)
+
+    asyncio.run(run({"messages": [user_message("Read my mail")]}))
+    bank.approve()
+    asyncio.run(run(None))
+    assert (bank.row().state, len(bank.effects), len(bank.looks)) == (State.CONFIRMED_DONE, 1, 1)
+
+
+def test_who_comes_back_after_a_crash_looks_and_does_not_pay_again(bank: Bank) -> None:
+    bank.fails = KeyboardInterrupt()
+    agent = bank.agent(PAY)
+    bank.ask(agent)
+    bank.approve()
+    with pytest.raises(KeyboardInterrupt):
+        bank.resume(agent)
+    assert (bank.row().state, bank.looks) == (State.UNKNOWN, [])
+    assert "[confirmed_done" in last(bank.resume(agent))
+    assert (bank.row().state, len(bank.effects), len(bank.looks)) == (State.CONFIRMED_DONE, 1, 1)
+
+
+def test_that_nothing_is_there_counts_once_no_request_can_be_on_its_way(bank: Bank) -> None:
+    state = bank.lost(says=lambda: {"state": "unheard_of"})
+    assert "[unknown" in last(state)
+    bank.hand.advance(seconds=(LEASE + PAUSE).total_seconds())
+    bank.hand.now -= 1  # a microsecond too early
+    assert bank.look().state is State.UNKNOWN
+    assert [event["why"] for event in bank.events(UNDECIDED)] == ["too_early"], "said once for each reason"
+    bank.hand.now += 1
+    outcome = bank.look()
+    assert (outcome.state, outcome.proposal.decided_by) == (State.CONFIRMED_NOT_DONE, "probe")
+    assert len(bank.effects) == 1, "a person, or the agent, may propose it again; the gateway does not"
+    assert bank.look() == bank.gateway.services.executor.look(bank.row().id)
+    assert len(bank.looks) == 3, "nothing is looked for any more"
+    assert verify(bank.queue.store).ok
+
+
+def test_without_the_tool_nothing_is_settled(bank: Bank) -> None:
+    state = bank.lost(without="find_payment")
+    assert "[unknown" in last(state)
+    assert [event["why"] for event in bank.events(UNDECIDED)] == ["tool_missing"]
+    assert bank.look().state is State.CONFIRMED_DONE
+
+
+def test_a_probe_that_is_late_settles_nothing(tmp_path: Path) -> None:
+    bank = Bank(tmp_path, MANIFEST.replace("seconds: 60", "seconds: 1"))
+    try:
+        bank.lost(says=lambda: bank.late.wait(60))
+        assert bank.row().state is State.UNKNOWN
+        assert [event["why"] for event in bank.events(UNDECIDED)] == ["too_late"]
+    finally:
+        bank.end()
+
+
+def test_a_call_that_ended_is_not_looked_for(bank: Bank) -> None:
+    bank.fails = None
+    bank.lost()
+    assert (bank.row().state, bank.looks) == (State.SUCCEEDED, [])
