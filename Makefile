@@ -7,7 +7,7 @@ PY := $(VENV)/bin/python
 # The current folder must not make bare names such as `filters` importable.
 export PYTHONSAFEPATH := 1
 
-# `make test ALL=1` adds the slow tests and those over AgentDojo, as CI runs them; `make test-all` also the nightly ones.
+# `make test ALL=1` adds those over AgentDojo and with a local model, as CI runs them; `make test-all` the nightly ones too.
 ifdef ALL
 TEST_EXTRAS := test agentdojo classifier localmodel names
 ifdef NIGHTLY
@@ -17,13 +17,13 @@ SELECT := -m "not nightly"
 endif
 else
 TEST_EXTRAS := test
-SELECT := -m "not slow and not nightly and not agentdojo and not localmodel"
+SELECT := -m "not agentdojo and not localmodel and not nightly"
 endif
 
 help:
 	@echo "make demo       a poisoned mailbox, without and with Checkvalve"
 	@echo "make test       the tests"
-	@echo "make test-all   the tests, with the slow and the nightly ones and those over AgentDojo"
+	@echo "make test-all   the tests in their long forms too, and those over AgentDojo and with a local model"
 	@echo "make agentdojo  the whole AgentDojo table with a hijacked model"
 	@echo "make check      format, style, import contracts, types, generated pages, tests with coverage"
 	@echo "make docs       write the generated pages"

@@ -22,7 +22,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from checkvalve.approvals.store import Store
 
@@ -118,10 +117,11 @@ class Server:
 
     def run(self, *statements: str, database: str = "postgres") -> None:
         """Run statements outside a transaction."""
-        engine = sa.create_engine(self.url(database), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
-        with engine.connect() as connection:
+        import psycopg  # the extra `postgres`, which whoever runs a server has
+
+        with psycopg.connect(self.dsn(database), autocommit=True) as connection:
             for statement in statements:
-                connection.exec_driver_sql(statement)
+                connection.execute(statement.encode())
 
     def empty(self, like: str = "template0") -> str:
         """Make a database and return its name."""
