@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final, Literal, Self
 
@@ -16,6 +17,7 @@ AUDIT_PATHS: Final = frozenset(
 """The settings that are paths."""
 SECRETS: Final = frozenset({"audit_pkcs11_pin"})
 """The settings that stand in no file of settings, since others may read it."""
+_SIGNER: Final = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
 
 
 class AuditSettings(BaseModel):
@@ -33,7 +35,6 @@ class AuditSettings(BaseModel):
     )
     audit_signer: str = Field(
         FILE,
-        pattern=r"^[A-Za-z0-9_.\-]{1,64}$",
         description="what holds the keys that are made from now on: file, pkcs11, or an installed signer",
     )
     audit_pkcs11_module: Path | None = Field(
@@ -60,6 +61,13 @@ class AuditSettings(BaseModel):
     @classmethod
     def _are_anchors(cls, value: str) -> str:
         parse_anchors(value)
+        return value
+
+    @field_validator("audit_signer")
+    @classmethod
+    def _is_signer(cls, value: str) -> str:
+        if not _SIGNER.fullmatch(value):
+            raise ValueError("a signer is file, pkcs11, or a name of letters, digits, dots and dashes")
         return value
 
     @model_validator(mode="after")

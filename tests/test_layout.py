@@ -241,6 +241,8 @@ def test_everything_imported_is_a_declared_dependency() -> None:
             allowed |= _wanted(extras["anchors-s3"]) | {"botocore"}  # boto3 is made of it and shows it
         if relative(path) == "approvals/anchor_tsa.py":
             allowed |= _wanted(extras["anchors-tsa"])
+        if relative(path) == "approvals/pkcs11_tokens.py":
+            allowed |= _wanted(extras["pkcs11"])
         if relative(path) in {"approvals/postgres.py", "graphs/postgres_saver.py"}:
             allowed |= _wanted(extras["postgres"])
         if relative(path).startswith("corpora/agentdojo/"):
