@@ -15,9 +15,10 @@ from checkvalve.approvals.endorsing import Endorsed
 from checkvalve.approvals.origin_words import place_of
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.render import block, neutralise
+from checkvalve.approvals.still_given import accepted
 from checkvalve.approvals.terminal import AsJson, Token, TokenFile, console, opened, prove
 
-_STYLES: Final = {"in force": "bold green", "revoked": "bold red", "expired": "dim"}
+_STYLES: Final = {"in force": "bold green", "void": "bold red", "revoked": "bold red", "expired": "dim"}
 
 Id = Annotated[str, typer.Argument(help="The endorsement's id, or its first characters.")]
 
@@ -33,10 +34,10 @@ def endorsements_app(open_queue: Callable[[], Queue]) -> typer.Typer:
         everything: Annotated[bool, typer.Option("--all", help="Also those that have ended.")] = False,
         as_json: AsJson = False,
     ) -> None:
-        """List the data that counts as accepted."""
+        """List the data that counts as accepted, and what is void while its giver may not give it."""
         with opened(open_queue) as queue:
             now = queue.clock()
-            listed = queue.veiling.accepted(queue.endorsed.list(thread=thread))
+            listed = queue.veiling.accepted(accepted(queue, thread=thread))
             found = [item for item in listed if everything or item.holds(now)]
             if as_json:
                 typer.echo(json.dumps([item.to_json(now) for item in found], indent=2))
@@ -63,7 +64,9 @@ def endorsements_app(open_queue: Callable[[], Queue]) -> typer.Typer:
 def _line(item: Endorsed, now: int) -> None:
     """Print one endorsement: its state, the value, where it came from and what it may be."""
     state, given = item.state(now), item.endorsement
-    if item.holds(now):
+    if item.holds(now) and not item.counts:
+        when = ": whoever gave it may not give it now"
+    elif item.holds(now):
         when = "" if item.expires_at is None else f" until {to_the_second(item.expires_at)}"
     else:
         when = f" since {to_the_second(item.ended_at or item.expires_at or now)}"

@@ -38,7 +38,10 @@ _FEW: Final = 200  # names that one statement asks for
 
 @dataclass(frozen=True, slots=True)
 class Endorsed:
-    """One accepted value, as it stands. ``expires_at`` is None where it was given before there were deadlines."""
+    """One accepted value, as it stands. ``expires_at`` is None where it was given before there were deadlines.
+
+    ``counts`` is false where whoever gave it may not give it now; :mod:`still_given` looks.
+    """
 
     endorsement: Endorsement
     thread: str
@@ -49,6 +52,7 @@ class Endorsed:
     ended_at: int | None
     ended_by: str
     used: int = 0
+    counts: bool = True
 
     @property
     def id(self) -> str:
@@ -60,8 +64,10 @@ class Endorsed:
         return (self.ended_at is None or self.ended_at > at) and (self.expires_at is None or at < self.expires_at)
 
     def state(self, at: int) -> str:
-        """Return ``in force``, ``revoked`` or ``expired``."""
-        return "in force" if self.holds(at) else "revoked" if self.ended_by not in {"", CLOCK} else "expired"
+        """Return ``in force``, ``void``, ``revoked`` or ``expired``."""
+        if self.holds(at):
+            return "in force" if self.counts else "void"
+        return "revoked" if self.ended_by not in {"", CLOCK} else "expired"
 
     def to_json(self, at: int) -> dict[str, JSON]:
         """Return the published form."""

@@ -24,10 +24,17 @@ from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.redaction import Veil
 from checkvalve.approvals.render import neutralise
 from checkvalve.approvals.spans import span_of
+from checkvalve.approvals.still_given import granted
 from checkvalve.approvals.terminal import AsJson, Token, TokenFile, console, opened, prove, stop
 
 SHORT_ID: Final = 8
-_STYLES: Final = {"in force": "bold green", "used up": "yellow", "revoked": "bold red", "expired": "dim"}
+_STYLES: Final = {
+    "in force": "bold green",
+    "void": "bold red",
+    "used up": "yellow",
+    "revoked": "bold red",
+    "expired": "dim",
+}
 
 Id = Annotated[str, typer.Argument(help="The mandate's id, or its first characters.")]
 
@@ -49,10 +56,11 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
         everything: Annotated[bool, typer.Option("--all", help="Also those that have ended or are used up.")] = False,
         as_json: AsJson = False,
     ) -> None:
-        """List the mandates that are in force."""
+        """List the mandates that are in force, and what is void while its giver may not give it."""
         with opened(open_queue) as queue:
             now = queue.clock()
-            found = [item for item in queue.mandates.list(thread=thread) if everything or item.state(now) == "in force"]
+            listed = granted(queue, thread=thread)
+            found = [item for item in listed if everything or item.state(now) in {"in force", "void"}]
             if as_json:
                 told = [mandate_shown(item.to_json(now), queue.veiling.veil(item.thread)) for item in found]
                 typer.echo(json.dumps(told, indent=2))
@@ -65,7 +73,8 @@ def _add_looking(app: typer.Typer, open_queue: Callable[[], Queue]) -> None:
     def show(mandate_id: Id, *, as_json: AsJson = False) -> None:
         """Show one mandate, and what has used it."""
         with opened(open_queue) as queue:
-            found, now = queue.mandates.find(mandate_id), queue.clock()
+            name, now = queue.mandates.find(mandate_id).id, queue.clock()
+            (found,) = (item for item in granted(queue) if item.id == name)
             if as_json:
                 typer.echo(json.dumps(mandate_shown(found.to_json(now), queue.veiling.veil(found.thread)), indent=2))
                 return
@@ -183,6 +192,7 @@ def _line(item: MandateEntry, now: int, veil: Veil) -> None:
     """Print one mandate in three lines: who and until when, what, and how much of it is left."""
     state = item.state(now)
     until = f"until {to_the_second(item.expires_at)}"
+    until = "while whoever granted it may not grant it" if state == "void" else until
     when = until if item.holds(now) else f"since {to_the_second(item.ended_at or item.expires_at)}"
     head = Text.assemble(
         (item.id[:SHORT_ID], "bold"),

@@ -31,6 +31,8 @@ class MandateEntry:
     ended_by: str
     amounts: tuple[str, ...] = ()
     used_here: bool = False
+    counts: bool = True
+    """False where whoever granted it may not grant it now; :mod:`still_given` looks."""
 
     @property
     def calls_left(self) -> int:
@@ -52,10 +54,12 @@ class MandateEntry:
         return (self.ended_at is None or self.ended_at > at) and at < self.expires_at
 
     def state(self, at: int) -> str:
-        """Return ``in force``, ``used up``, ``revoked`` or ``expired``."""
+        """Return ``in force``, ``void``, ``used up``, ``revoked`` or ``expired``."""
         if not self.holds(at):
             return "revoked" if self.ended_by not in {"", CLOCK} else "expired"
-        return "in force" if self.calls_left > 0 and self.amount_left != 0 else "used up"
+        if self.calls_left <= 0 or self.amount_left == 0:
+            return "used up"
+        return "in force" if self.counts else "void"
 
     def to_json(self, at: int) -> dict[str, JSON]:
         """Return the published form."""

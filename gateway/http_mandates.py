@@ -12,6 +12,7 @@ from fastapi import APIRouter, Path, Response
 
 from checkvalve.approvals.bounds_shown import mandate_shown
 from checkvalve.approvals.errors import ConflictError, NotFoundError
+from checkvalve.approvals.still_given import accepted, granted
 from checkvalve.gateway.http_access import PROBLEMS, Looker, Runner, Server, Thread
 from checkvalve.gateway.http_causes import STATUS
 from checkvalve.gateway.http_once import OnceRoute
@@ -29,7 +30,7 @@ def mandates(thread: Thread, server: Server, client: Looker) -> list[View]:
     server.own(thread, client)
     queue = server.gateway.queue
     veil, now = queue.veiling.veil(thread), queue.clock()
-    return [mandate_shown(item.to_json(now), veil) for item in queue.mandates.list(thread=thread)]
+    return [mandate_shown(item.to_json(now), veil) for item in granted(queue, thread=thread)]
 
 
 @router.post("/runs/{thread}/mandates", status_code=201, responses=PROBLEMS)
@@ -62,7 +63,7 @@ def endorsements(thread: Thread, server: Server, client: Looker) -> list[View]:
     """List the data that people accepted in a run. Values are content: show them as text and nothing else."""
     server.own(thread, client)
     queue = server.gateway.queue
-    return [item.to_json(queue.clock()) for item in queue.veiling.accepted(queue.endorsed.list(thread=thread))]
+    return [item.to_json(queue.clock()) for item in queue.veiling.accepted(accepted(queue, thread=thread))]
 
 
 @router.delete("/runs/{thread}/endorsements/{given}", responses=PROBLEMS)

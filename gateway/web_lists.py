@@ -21,6 +21,7 @@ from checkvalve.approvals.clock import system_clock
 from checkvalve.approvals.judge import body_of
 from checkvalve.approvals.origin_words import place_of
 from checkvalve.approvals.roles import Role, require_role
+from checkvalve.approvals.still_given import accepted, granted
 from checkvalve.approvals.subjects import calls_among
 from checkvalve.approvals.verify import VerifyReport, format_head, verify
 from checkvalve.gateway.web_desk import HOME, Looking, Sent, Stop, Visit, back
@@ -56,7 +57,7 @@ class GivenView:
     @property
     def holds(self) -> bool:
         """Say whether it can be taken back."""
-        return self.state in {"in force", "used up"}
+        return self.state in {"in force", "void", "used up"}
 
 
 @router.get("/endorsements")
@@ -79,7 +80,7 @@ def endorsements(visit: Looking, done: str = "") -> Response:
             used=str(item.used),
             item=item.proposal_id,
         )
-        for item in visit.desk.queue.veiling.accepted(reversed(visit.desk.queue.endorsed.list()))
+        for item in visit.desk.queue.veiling.accepted(reversed(accepted(visit.desk.queue)))
     ]
     return _given(visit, "endorsements", found, done)
 
@@ -103,7 +104,7 @@ def mandates(visit: Looking, done: str = "") -> Response:
             until=item.expires_at,
             used=f"{len(item.amounts)} / {item.mandate.max_calls}",
         )
-        for item in reversed(visit.desk.queue.mandates.list())
+        for item in reversed(granted(visit.desk.queue))
     ]
     return _given(visit, "mandates", found, done)
 

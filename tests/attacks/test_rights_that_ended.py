@@ -13,10 +13,12 @@ from checkvalve.approvals.delegations import Delegation, Delegations
 from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.kinds import join, make_program
+from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.roles import Role
+from checkvalve.approvals.still_given import accepted, granted
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.verify import verify
 from tests.approvals.made import HandClock
@@ -141,3 +143,31 @@ def test_one_person_with_two_accounts_hands_over_twice(store: Store) -> None:
     assert at.yes(row, at.add("dora")).state is State.APPROVED
     assert ends(at.queue, row)[0] is State.SUCCEEDED
     assert verify(store).ok
+
+
+def test_no_list_says_in_force_of_what_nobody_may_rely_on_any_more(store: Store) -> None:
+    at = Panel(store, HandClock(), "{}")
+    row = at.desk.propose()
+    at.yes(row, at.add("eve"))
+    wide = Mandate("read_file(path=bill.txt)", "pay", ("target",), max_calls=3)
+    mandate = at.queue.grant_mandate(wide, at.add("kim"), thread="t", requester="bob")
+
+    def states() -> list[list[str]]:
+        return [[item.state(at.clock()) for item in listed(at.queue)] for listed in (accepted, granted)]
+
+    assert states() == [["in force"], ["in force"]]
+    assert len(at.queue.endorsements("t")) == 1
+    for name in ("eve", "kim"):
+        at.queue.reviewers.set_roles(name, [Role.RESPONDER], by=at.boss)
+    assert at.queue.endorsements("t") == []
+    assert states() == [["void"], ["void"]]
+    assert [item.to_json(at.clock())["state"] for item in accepted(at.queue)] == ["void"]
+    for name in ("eve", "kim"):
+        at.queue.reviewers.set_roles(name, [Role.APPROVER], by=at.boss)
+    assert states() == [["in force"], ["in force"]], "a right that came back counts again"
+    for name in ("eve", "kim"):
+        at.queue.reviewers.disable(name, by=at.boss)
+    assert states() == [["void"], ["void"]]
+    at.queue.revoke_endorsement(accepted(at.queue)[0].id, at.boss)
+    assert states() == [["revoked"], ["void"]], "what is void can be taken back"
+    assert mandate.id == granted(at.queue)[0].id
