@@ -124,12 +124,6 @@ def event_form(prev: str, *, seq: int, at: int, kind: str, subject: str, hashed:
     return canonical([_COMMITTED if committed else _PLAIN, prev, seq, at, kind, subject, hashed])
 
 
-def chain_hash(prev: str, *, seq: int, at: int, kind: str, subject: str, body: str) -> str:
-    """Return the hash of one event as older versions wrote it: with the body itself in it."""
-    form = event_form(prev, seq=seq, at=at, kind=kind, subject=subject, hashed=body, committed=False)
-    return "sha256:" + hashlib.sha256(form).hexdigest()
-
-
 def append(connection: sa.Connection, *, at: int, kind: str, subject: str = "", body: Mapping[str, JSON]) -> Head:
     """Add one event inside the caller's write transaction.
 

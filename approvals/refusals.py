@@ -108,18 +108,11 @@ class StepUpOldError(StepUpError):
     usual = Cause.STEP_UP_OLD
 
 
-class NotAPersonError(NotAllowedError):
-    """The account is a program's, and decisions are people's."""
-
-    usual = Cause.NOT_A_PERSON
-
-
 __all__ = [
     "AmbiguousError",
     "DoneAlreadyError",
     "EditorAloneError",
     "EndedError",
-    "NotAPersonError",
     "NotOfferedError",
     "NotReadError",
     "NotYoursError",

@@ -26,7 +26,6 @@ from checkvalve.filters.values import canonical_host
 HOWS: Final = ("is", "same", "at", "up_to", "any")
 MAX_VALUES: Final = 50
 """Members of one closed set: what a person reads before saying yes."""
-MAX_DIGITS: Final = 18
 _NEVER: Final = frozenset({Role.COMMAND.value, Role.CREDENTIAL.value})
 _NUMBER: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?")
 _SLASHES: Final = re.compile(r"/(?:\.?/)+")

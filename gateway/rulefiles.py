@@ -79,17 +79,6 @@ def load_adopted(adopted: Adopted, store: Store, at: int, texts: Iterable[RuleTe
         adopted.require(connection, at)
 
 
-def all_texts(settings: Settings) -> dict[str, RuleText]:
-    """Return every part as the settings name it now, checked, by part.
-
-    Raises:
-        SettingsError: no manifest is set.
-        ConfigError: a file cannot be used.
-    """
-    _, review = review_file(settings.review_rules)
-    return {text.part: text for text in (*rule_files(settings).texts, review)}
-
-
 def check_texts(texts: Mapping[str, RuleText]) -> None:
     """Make sure that texts can be used.
 
@@ -192,6 +181,6 @@ def _packaged(part: str, name: str) -> RuleText:
 
 
 __all__ = [
-    "RuleFiles", "all_texts", "check_texts", "deciding_settings", "load_adopted", "manifest_text", "policy_text",
+    "RuleFiles", "check_texts", "deciding_settings", "load_adopted", "manifest_text", "policy_text",
     "read_part", "review_file", "review_text", "rule_files", "schema_text", "sign_in_counts",
 ]  # fmt: skip

@@ -134,10 +134,6 @@ def _made(
     return Made(request, decision, body)
 
 
-def _is_of_an_amount(spec: ToolSpec) -> bool:
-    return any(item.role is Role.AMOUNT for item in spec.args.values())
-
-
 def _goals(kind: str, manifest: Manifest, name: str, draw: random.Random) -> tuple[str, str]:
     """Return a destination inside, and one that looks like it."""
     domain = next((host for host in manifest.principal.domain if "." in host), "corp.example")

@@ -6,7 +6,7 @@ Guarantees: an event never holds content, an argument, a result, or text that a 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 from langgraph.config import get_stream_writer
 
@@ -129,7 +129,6 @@ class Stopped(Event):
     code: str = ""
 
 
-PipelineEvent: TypeAlias = Event
 _KINDS = {
     item.kind: item
     for item in (

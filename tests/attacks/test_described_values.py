@@ -12,7 +12,6 @@ FILES = [
     {"id": "2", "name": "b", "size": 90},
     {"id": "3", "name": "c", "size": 70},
 ]
-BOOKED = [{"to": "Netstream", "amount": 50}, {"to": "Rent", "amount": 900}]
 
 
 def test_twin_the_largest_file_is_worked_out_again() -> None:

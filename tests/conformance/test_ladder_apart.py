@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,7 +21,6 @@ from tests.conformance.test_ladder import told
 from tests.conformance.test_ladder_ahead import RULES, steps
 
 pytestmark = pytest.mark.claim("C9")
-Fails = Callable[[Any], None]
 
 
 @pytest.fixture
