@@ -97,7 +97,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, P
 
     pytest_socket.enable_socket()
     server = HTTPServer(("127.0.0.1", 0), Answers)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     yield f"http://127.0.0.1:{server.server_address[1]}", folder
     server.shutdown()
