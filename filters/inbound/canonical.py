@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
 from typing import Final
 
+from checkvalve.filters.inbound.letters import PLAIN, exchanged, foreign
 from checkvalve.filters.inbound.views import Builder, View
 from checkvalve.filters.normalise import FOLD, is_invisible
 
@@ -41,9 +41,8 @@ _DECOMPOSED: Final = (
     (0x1E00, 0x2000),
 )  # blocks whose marks are ornaments; Hangul and kana keep theirs
 _BREAKS: Final = frozenset("\x0b\x0c\x85\u2028\u2029")  # they divide words, so they must not vanish
-_PLAIN: Final = bytes((9, 10, 13, *range(32, 127)))
-_FEW: Final = 40  # different characters that change, up to which replacing each is faster than looking at all
-_MANY: Final = 64  # different characters up to which taking out each is faster than looking at all
+_CUT: Final = "\0"
+"""What marks the place of a character whose form is not one character: it is such a one itself."""
 
 
 def fold(char: str) -> str:
@@ -83,7 +82,7 @@ _FOLDS: Final = _Folds()
 
 def is_plain(text: str) -> bool:
     """Say whether ``text`` is ASCII without control characters; most texts are, and this is the fastest way to know."""
-    return text.isascii() and not text.encode().translate(None, _PLAIN)
+    return text.isascii() and not text.encode().translate(None, PLAIN)
 
 
 def folded(text: str) -> str:
@@ -93,50 +92,28 @@ def folded(text: str) -> str:
     return text.translate(_FOLDS)
 
 
-def canonical(view: View) -> View:
-    """Return the canonical view of ``view``."""
+def canonical(view: View, others: str | None = None) -> View:
+    """Return the canonical view of ``view``; ``others`` are its characters outside plain ASCII, if they are known."""
     text = view.text
-    if is_plain(text):
+    others = foreign(text) if others is None else others
+    if not others:
         return view.same(text.lower())
-    others = foreign(text)
-    uneven = "".join(char for char in others if len(_FOLDS[ord(char)]) != 1)
-    if not uneven:
-        return view.same(_evenly(text, others))
-    vanishing = {char for char in uneven if not _FOLDS[ord(char)]}
-    builder, position = Builder(view), 0
-    for found in re.finditer(f"[{re.escape(uneven)}]+", text):
-        start, end = found.span()
-        if position < start:
-            builder.even(_evenly(text[position:start], others), position, start)
-        if not vanishing.issuperset(found[0]):
-            for at in range(start, end):
-                builder.put(_FOLDS[ord(text[at])], at, at + 1)
-        position = end
-    if position < len(text):
-        builder.even(_evenly(text[position:], others), position, len(text))
+    every = zip(others, map(_FOLDS.__getitem__, map(ord, others)), strict=True)
+    forms = {char: form for char, form in every if form != char}
+    uneven = [char for char, form in forms.items() if len(form) != 1]
+    forms.update(dict.fromkeys(uneven, _CUT))
+    even = exchanged(text, others, forms)
+    return _joined(view, even) if uneven else view.same(even)
+
+
+def _joined(view: View, even: str) -> View:
+    """Return the view of ``even``, each cut of it the form of the character that stands there."""
+    text, builder, position = view.text, Builder(view), 0
+    for piece in even.split(_CUT):
+        end = position + len(piece)
+        if piece:
+            builder.even(piece, position, end)
+        if form := _FOLDS[ord(text[end])] if end < len(text) else "":
+            builder.put(form, end, end + 1)
+        position = end + 1
     return builder.view()
-
-
-@lru_cache(maxsize=4)  # several stages ask the same of one window
-def foreign(text: str) -> str:
-    """Return the different characters outside plain ASCII: by taking out one after the other, while they are few."""
-    rest = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN).decode("utf-8", "surrogatepass")
-    found: set[str] = set()
-    while rest and len(found) < _MANY:
-        char = rest[0]
-        found.add(char)
-        rest = rest.replace(char, "")
-    return "".join(sorted(found.union(rest)))
-
-
-def _evenly(text: str, others: str) -> str:
-    """Fold a text whose characters all fold to one: by replacing the few that change, or by looking at each."""
-    if is_plain(text):
-        return text.lower()
-    changing = {char: form for char in others if (form := _FOLDS[ord(char)]) != char}
-    if len(changing) > _FEW:
-        return text.translate(_FOLDS)
-    text = text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")  # only ASCII, and fast
-    for char, form in changing.items():
-        text = text.replace(char, form)
-    return text

@@ -21,6 +21,7 @@ from checkvalve.filters.inbound.budget import DEADLINE, Budget, Clock, OutOfBudg
 from checkvalve.filters.inbound.canonical import canonical
 from checkvalve.filters.inbound.carry import Carry
 from checkvalve.filters.inbound.files import Files
+from checkvalve.filters.inbound.letters import foreign
 from checkvalve.filters.inbound.neighbours import NOTE as NEIGHBOURS
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.payloads import look_into, written_out
@@ -90,9 +91,10 @@ class _Scan:
     def window(self, view: View, layer: int) -> None:
         """Look at one window of a text: the budget is checked between any two, and the end is seen like the start."""
         self.budget.spend(len(view.text))
-        hidden = [*invisible.look(view, self.notes), *terminal.look(view, self.notes)]
-        plain = canonical(view)
-        scripts = scripts_of(view.text)
+        others = foreign(view.text)
+        hidden = [*invisible.look(view, self.notes, others), *terminal.look(view, self.notes, others)]
+        plain = canonical(view, others)
+        scripts = scripts_of(view.text, others)
         seen = looked(plain.text, scripts, tools=self.tools)
         self.match(plain, scripts, seen=seen)
         if layer == 0 and view.channel is Channel.VISIBLE:

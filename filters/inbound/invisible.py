@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-from checkvalve.filters.inbound.canonical import foreign
+from checkvalve.filters.inbound.letters import foreign
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
 from checkvalve.filters.linear import Pattern
@@ -45,9 +45,13 @@ _RTL: Final = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _JOINING: Final = re.compile("[\u0600-\u08ff\u0900-\u0dff\u0e00-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc]")
 
 
-def look(view: View, notes: Notes) -> list[View]:
-    """Note what is invisible in ``view`` and how to take it out; return what it spells, as hidden views."""
-    if view.text.isascii() or not _ANY.found(foreign(view.text)):
+def look(view: View, notes: Notes, others: str | None = None) -> list[View]:
+    """Note what is invisible in ``view`` and how to take it out; return what it spells, as hidden views.
+
+    ``others`` are its characters outside plain ASCII, where they are known.
+    """
+    others = foreign(view.text) if others is None else others
+    if others.isascii() or not _ANY.found(others):
         return []
     hidden: list[View] = []
     rtl = _RTL.search(view.text) is not None

@@ -16,7 +16,8 @@ from itertools import islice
 from typing import Final
 
 from checkvalve.filters import forms
-from checkvalve.filters.inbound.canonical import folded, foreign
+from checkvalve.filters.inbound.canonical import folded
+from checkvalve.filters.inbound.letters import foreign
 from checkvalve.filters.inbound.phrases_english import PHRASES, TOOL_PHRASES, table
 from checkvalve.filters.inbound.phrases_world import SCRIPTS, world
 from checkvalve.filters.inbound.sieve import TOGETHER, Sieve, sieving, without_marks, written_blind
@@ -168,11 +169,15 @@ def prepare() -> None:
     _turned_set()
 
 
-def scripts_of(text: str) -> list[str]:
-    """Return the scripts whose patterns can match ``text``, before it is folded."""
+def scripts_of(text: str, others: str | None = None) -> list[str]:
+    """Return the scripts whose patterns can match ``text``, before it is folded.
+
+    ``others`` are its characters outside plain ASCII, where they are known.
+    """
     if text.isascii():
         return ["latin"]
-    return ["latin", *(_SCRIPT_NAMES[number] for number in _SCRIPT_LETTERS.matching(foreign(text)))]
+    others = foreign(text) if others is None else others
+    return ["latin", *(_SCRIPT_NAMES[number] for number in _SCRIPT_LETTERS.matching(others))]
 
 
 def one_line(text: str) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from checkvalve.filters.inbound.canonical import foreign, is_plain
+from checkvalve.filters.inbound.letters import foreign
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import View
 from checkvalve.filters.linear import Pattern
@@ -27,9 +27,13 @@ MAX_HIDDEN: Final = 40
 """Stretches that are looked at as texts of their own."""
 
 
-def look(view: View, notes: Notes) -> list[View]:
-    """Note terminal codes in ``view`` and how to take them out; return what they hide, as hidden views."""
-    if "\r" not in view.text and (is_plain(view.text) or not _ANY.found(foreign(view.text))):
+def look(view: View, notes: Notes, others: str | None = None) -> list[View]:
+    """Note terminal codes in ``view`` and how to take them out; return what they hide, as hidden views.
+
+    ``others`` are its characters outside plain ASCII, where they are known.
+    """
+    others = foreign(view.text) if others is None else others
+    if "\r" not in view.text and (not others or not _ANY.found(others)):
         return []
     if not _ANY.found(view.text):
         return []

@@ -1,0 +1,73 @@
+"""The characters of a text, and others in their place, are those of the plain way, however many of them there are."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkvalve.filters.inbound.canonical import canonical, fold
+from checkvalve.filters.inbound.letters import PLAIN, exchanged, foreign
+from checkvalve.filters.inbound.views import View
+
+POOLS = {
+    "Latin": "".join(map(chr, range(0xA0, 0x250))),
+    "Greek and Cyrillic": "".join(map(chr, range(0x370, 0x530))),
+    "Arabic": "".join(map(chr, range(0x600, 0x700))),
+    "Han": "".join(map(chr, range(0x4E00, 0x5200))),
+    "wide forms": "".join(map(chr, range(0xFF01, 0xFFEF))),
+    "emoji": "".join(map(chr, range(0x1F300, 0x1F400))),
+    "few emoji": "\U0001f468\u200d\U0001f469",
+    "odd": "\0\x01\x7f\ufffe\uffff\ud800\udfff\U00010000\U0010ffff",
+    "uneven": "ß½İﬁ\u0301\u200b",
+    "plain": "Ignore ALL\n previous",
+}
+
+
+def text_of(dice: random.Random, pools: list[str], size: int) -> str:
+    """Return runs of characters from pieces of the pools, so that some come up late in the text."""
+    said = ""
+    while len(said) < size:
+        pool = dice.choice(pools)
+        said += "".join(dice.choice(pool) for _ in range(dice.choice((1, 7, 90, 400))))
+    return said[:size]
+
+
+TEXTS = st.builds(
+    lambda seed, names, few, size: text_of(random.Random(seed), [POOLS[name][:few] for name in names], size),
+    st.integers(0, 10_000),
+    st.lists(st.sampled_from(sorted(POOLS)), min_size=1, max_size=4),
+    st.sampled_from((2, 30, 150, 1_000)),
+    st.sampled_from((0, 60, 511, 513, 700, 3_000)),
+)
+
+
+@given(TEXTS)
+def test_the_characters_outside_plain_ascii_are_all_told(text: str) -> None:
+    assert foreign(text) == "".join(sorted(set(text) - set(PLAIN.decode())))
+
+
+@given(TEXTS, st.sampled_from((1, 2, 3, 100)))
+def test_a_text_is_exchanged_as_its_characters_are_one_by_one(text: str, every: int) -> None:
+    others = foreign(text)
+    forms = {char: chr(0x61 + at % 26) for at, char in enumerate(others) if at % every == 0}
+    plainly = "".join(forms.get(char, char.lower() if char.isascii() else char) for char in text)
+    assert exchanged(text, others, forms) == plainly
+
+
+@given(TEXTS)
+def test_a_long_text_is_folded_as_its_characters_are_one_by_one(text: str) -> None:
+    view = canonical(View(text))
+    assert view.text == "".join(map(fold, text))
+    places = [at for at, char in enumerate(text) for _ in fold(char)]
+    assert [view.origin(at, at + 1) for at in range(len(places))] == [(place, place + 1) for place in places]
+
+
+@pytest.mark.parametrize("count", [150, 157, 158, 159, 160, 300])
+def test_the_length_of_an_alphabet_changes_nothing(count: int) -> None:
+    letters = (POOLS["Greek and Cyrillic"] + POOLS["Latin"])[:count]
+    text = (letters + "Abc ") * 9
+    assert canonical(View(text)).text == "".join(map(fold, text))
+    assert foreign(text) == "".join(sorted(letters))
