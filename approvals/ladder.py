@@ -38,7 +38,7 @@ from checkvalve.approvals.tables import events, proposals
 from checkvalve.filters.strictjson import JSON
 
 BATCH: Final = 200
-"""Questions that one look takes at a time."""
+"""Questions that one look reads at a time; it goes on until it has seen all."""
 A_RULE: Final = "a standing rule"
 """Stands for the id of one that is damaged."""
 CLOSING: Final = "closing what is over"
@@ -103,19 +103,28 @@ class Ladder:
         with look.of(A_RULE):
             self._queue.standing_rules.sweep()
 
-    def _due(self, now: int) -> list[str]:
-        """Return open questions with a rung that is due, and take decided ones off the ladder."""
-        query = sa.select(_row.proposal_id, proposals.c.state).join(proposals, proposals.c.id == _row.proposal_id)
-        query = query.where(_row.next_at <= now).order_by(_row.next_at, _row.proposal_id).limit(BATCH)
-        with self._queue.store.read() as connection:
-            found = connection.execute(query).all()
-        waiting = [name for name, state in found if state == State.PENDING.value]
-        if len(waiting) < len(found):
-            over = sa.select(proposals.c.id).where(proposals.c.state != State.PENDING.value)
-            done = sa.update(plan_rows).where(_row.next_at <= now, _row.proposal_id.in_(over))
-            with self._queue.store.write() as connection:
-                connection.execute(done.values(next_at=None))
-        return waiting
+    def _due(self, now: int) -> Iterator[str]:
+        """Yield every open question with a rung that is due, and take decided ones off the ladder.
+
+        A question that is left alone stays due, so the next page begins behind the last one and not at the front.
+        """
+        query = sa.select(_row.next_at, _row.proposal_id, proposals.c.state)
+        query = query.join(proposals, proposals.c.id == _row.proposal_id).where(_row.next_at <= now)
+        query = query.order_by(_row.next_at, _row.proposal_id).limit(BATCH)
+        behind: sa.ColumnElement[bool] = sa.true()
+        while True:
+            with self._queue.store.read() as connection:
+                found = connection.execute(query.where(behind)).all()
+            if any(state != State.PENDING.value for _, _, state in found):
+                over = sa.select(proposals.c.id).where(proposals.c.state != State.PENDING.value)
+                done = sa.update(plan_rows).where(_row.next_at <= now, _row.proposal_id.in_(over))
+                with self._queue.store.write() as connection:
+                    connection.execute(done.values(next_at=None))
+            yield from (name for _, name, state in found if state == State.PENDING.value)
+            if len(found) < BATCH:
+                return
+            at, last, _ = found[-1]
+            behind = sa.or_(_row.next_at > at, sa.and_(_row.next_at == at, _row.proposal_id > last))
 
     def _news(self, now: int) -> list[str] | None:
         """Return the questions to look at; see :meth:`_changed`."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import sqlalchemy as sa
 
+from checkvalve.approvals import moves, overdue
 from checkvalve.approvals.damaged import list_readable
 from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.overdue import close_overdue
@@ -39,6 +42,42 @@ def test_a_damaged_question_whose_time_is_over_keeps_no_other_one_open(desk: Des
     found = verify(store)
     assert not found.ok
     assert any(damaged.id in finding.text for finding in found.findings)
+
+
+@pytest.mark.claim("C9")
+def test_however_many_are_over_no_transaction_closes_more_than_a_few(
+    desk: Desk, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overdue, "BATCH", 3)
+    rows = list[Proposal]()
+    for _ in range(11):
+        rows.append(desk.propose())
+        desk.clock.advance(seconds=1)  # or their order is that of their ids
+    for row in (rows[0], rows[1], rows[2], rows[6]):  # a whole batch of them at the front
+        damage(store, row)
+    desk.clock.advance(hours=25)
+    closed = list[list[str]]()
+    write, move = store.write, moves.close_overdue
+
+    def counted() -> Any:
+        closed.append([])
+        return write()
+
+    def noted(connection: sa.Connection, proposal: Proposal, now: int) -> Proposal:
+        closed[-1].append(proposal.id)
+        return move(connection, proposal, now)
+
+    monkeypatch.setattr(store, "write", counted)
+    monkeypatch.setattr(moves, "close_overdue", noted)
+    found = close_overdue(store, desk.clock)
+    assert (found.count, set(found.damaged)) == (7, {rows[at].id for at in (0, 1, 2, 6)})
+    assert [len(part) for part in closed] == [3, 2, 2]
+    assert {name for part in closed for name in part} == {row.id for row in rows} - set(found.damaged)
+    closed.clear()
+    again = close_overdue(store, desk.clock)
+    assert (again.count, set(again.damaged), closed) == (0, set(found.damaged), []), (
+        "and no write lock is taken in vain"
+    )
 
 
 @pytest.mark.claim("C9")

@@ -149,3 +149,21 @@ def test_closing_and_after_looks_that_fail_hold_up_no_clock(desk: Desk, monkeypa
     assert look.failed == {CLOSING: "OverflowError", AFTERLOOKS: "OverflowError"}
     assert [step[0] for step in steps(desk, row)] == ["oncall:payments", "channel:pager"]
     assert desk.queue.get(row.id).state is State.PENDING
+
+
+@pytest.mark.parametrize("ends", ["damaged", "fails"])
+def test_more_than_one_page_of_them_at_the_front_starves_nobody(
+    desk: Desk, store: Store, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    monkeypatch.setattr(ladder, "BATCH", 3)
+    error = StoreCorruptError("x", remedy="y") if ends == "damaged" else OverflowError("far")
+    front = [desk.propose() for _ in range(7)]
+    for row in front:
+        failing(monkeypatch, (ladder, "climb"), row, error)
+    desk.clock.advance(minutes=1)
+    behind = [desk.propose() for _ in range(5)]
+    desk.clock.advance(hours=4)
+    for _ in range(2):
+        Ladder(desk.queue).tick()
+    assert all(told(desk, row.id) for row in behind)
+    assert not any(told(desk, row.id, "reminded") or told(desk, row.id, "escalated") for row in front)
