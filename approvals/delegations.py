@@ -21,9 +21,10 @@ import sqlalchemy as sa
 from checkvalve.approvals import audit
 from checkvalve.approvals.clock import Clock, micros, rfc3339
 from checkvalve.approvals.errors import NotAllowedError, NotFoundError, QueueError, RoleNeededError
+from checkvalve.approvals.matching import one_named
 from checkvalve.approvals.people import folded, same_person
 from checkvalve.approvals.program_rule import require_person
-from checkvalve.approvals.refusals import AmbiguousError, DoneAlreadyError, EndedError, NotYoursError
+from checkvalve.approvals.refusals import DoneAlreadyError, EndedError, NotYoursError
 from checkvalve.approvals.review_tables import delegations
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.roles import Account, Role, account_of, accounts
@@ -39,7 +40,7 @@ AHEAD: Final = timedelta(days=90)
 MIN_REASON: Final = 5
 MAX_REASON: Final = 500
 """Characters of a reason."""
-MIN_PREFIX: Final = 6
+_LIST: Final = "checkvalve approvals delegate list --all"
 _row = delegations.c
 
 
@@ -177,13 +178,7 @@ class Delegations:
         Raises:
             NotFoundError, ConflictError: none does, or several do.
         """
-        start = prefix.strip().casefold()
-        found = [item for item in self.list(everything=True) if item.id.startswith(start)]
-        if found and (len(start) < MIN_PREFIX or len(found) > 1):
-            raise AmbiguousError("this id is too short to name one hand-over", remedy="give more of its characters")
-        if not found:
-            raise _unknown()
-        return found[0]
+        return one_named(self.list(everything=True), prefix, "hand-over", _LIST)
 
 
 def standing_in(connection: sa.Connection, person: str, at: int) -> Found:
@@ -265,7 +260,7 @@ def _entries(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> Found
 
 
 def _unknown() -> NotFoundError:
-    return NotFoundError("there is no such hand-over", remedy="list them: checkvalve approvals delegate list --all")
+    return NotFoundError("there is no such hand-over", remedy=f"list them: {_LIST}")
 
 
 __all__ = ["AHEAD", "LONGEST", "MAX_REASON", "MIN_REASON", "Delegation", "Delegations", "in_force", "standing_in"]

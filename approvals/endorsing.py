@@ -18,8 +18,9 @@ from checkvalve.approvals.clock import Clock, rfc3339
 from checkvalve.approvals.decision import Decision
 from checkvalve.approvals.endorsements import Endorsement
 from checkvalve.approvals.errors import NotFoundError
+from checkvalve.approvals.matching import one_named
 from checkvalve.approvals.records import Proposal
-from checkvalve.approvals.refusals import AmbiguousError, EndedError
+from checkvalve.approvals.refusals import EndedError
 from checkvalve.approvals.roles import Roster
 from checkvalve.approvals.said import ENDORSEMENT
 from checkvalve.approvals.store import Store
@@ -106,13 +107,7 @@ class Endorsements:
         Raises:
             NotFoundError, ConflictError: none does, or several do.
         """
-        start = prefix.strip().casefold()
-        found = [item for item in self.list(thread=thread) if start and item.id.startswith(start)]
-        if len(found) > 1:
-            raise AmbiguousError("this id is too short to name one endorsement", remedy="give more of its characters")
-        if not found:
-            raise NotFoundError("there is no such endorsement", remedy="list them: checkvalve endorsements list")
-        return found[0]
+        return one_named(self.list(thread=thread), prefix, "endorsement", "checkvalve endorsements list")
 
     def revoke(self, connection: sa.Connection, name: str, *, by: str) -> Endorsed:
         """Take one back, inside the caller's transaction: calls that rely on it and have not run yet will not.

@@ -22,8 +22,9 @@ from checkvalve.approvals.errors import MandateError, NotFoundError, StoreCorrup
 from checkvalve.approvals.givers import granted
 from checkvalve.approvals.mandate_entry import CLOCK, MandateEntry
 from checkvalve.approvals.mandates import Mandate
+from checkvalve.approvals.matching import one_named
 from checkvalve.approvals.records import USED
-from checkvalve.approvals.refusals import AmbiguousError, EndedError, StaleError
+from checkvalve.approvals.refusals import EndedError, StaleError
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tablecheck import require_recorded
 from checkvalve.approvals.tables import mandates, proposals, uses
@@ -35,7 +36,7 @@ LONGEST: Final = timedelta(days=30)
 """The furthest deadline: a lasting permission is a standing rule, which is policy."""
 MOST: Final = 100
 """Mandates of one thread that may be in force: a person cannot keep more in mind."""
-MIN_PREFIX: Final = 6
+_LIST: Final = "checkvalve mandates list"
 _IDS: Final = uuid.UUID("6f3f2f0c-5c0b-5a8e-9f7d-3b8d7a1c2e55")
 
 Entries = list[MandateEntry]
@@ -134,13 +135,7 @@ class Mandates:
         Raises:
             NotFoundError, ConflictError: none does, or several do.
         """
-        start = prefix.strip().casefold()
-        found = [item for item in self.list(thread=thread) if item.id.startswith(start)]
-        if len(start) < MIN_PREFIX or len(found) > 1:
-            raise AmbiguousError("this id is too short to name one mandate", remedy="give more of its characters")
-        if not found:
-            raise _unknown()
-        return found[0]
+        return one_named(self.list(thread=thread), prefix, "mandate", _LIST)
 
     def in_force(self, thread: str, requester: str, *, without: str = "", only_used: bool = False) -> Entries:
         """Return the mandates that calls of this thread and requester may rely on now, oldest first.
@@ -293,7 +288,7 @@ def _told(item: Mandate, values: dict[str, Any]) -> dict[str, JSON]:
 
 
 def _unknown() -> NotFoundError:
-    return NotFoundError("there is no such mandate", remedy="list them: checkvalve mandates list")
+    return NotFoundError("there is no such mandate", remedy=f"list them: {_LIST}")
 
 
 __all__ = ["Mandates", "advance", "end", "load"]

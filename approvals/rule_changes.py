@@ -25,7 +25,8 @@ from checkvalve.approvals import audit
 from checkvalve.approvals.canonical import digest_bytes
 from checkvalve.approvals.clock import Clock, micros, rfc3339
 from checkvalve.approvals.errors import DigestError, NotAllowedError, NotFoundError
-from checkvalve.approvals.refusals import AmbiguousError, DoneAlreadyError, EndedError, StaleError, TooManyError
+from checkvalve.approvals.matching import one_named
+from checkvalve.approvals.refusals import DoneAlreadyError, EndedError, StaleError, TooManyError
 from checkvalve.approvals.review_tables import rule_changes
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
 from checkvalve.approvals.roles import Role, require_role
@@ -50,7 +51,6 @@ OPEN_FOR: Final = micros(timedelta(days=14))
 """How long a change may wait: what it was compared with is old after that."""
 MOST: Final = 20
 """Changes that may wait: more than that nobody compares."""
-MIN_PREFIX: Final = 6
 _row = rule_changes.c
 Changes: TypeAlias = list[RuleChange]  # inside the class, `list` is the method
 
@@ -89,13 +89,7 @@ class RuleChanges:
         Raises:
             NotFoundError, ConflictError: none does, or several do.
         """
-        start = prefix.strip().casefold()
-        found = [item for item in self.list() if item.id.startswith(start)]
-        if len(start) < MIN_PREFIX or len(found) > 1:
-            raise AmbiguousError("this id is too short to name one change", remedy="give more of its characters")
-        if not found:
-            raise NotFoundError("there is no such change of the rules", remedy="list them: checkvalve rules list")
-        return found[0]
+        return one_named(self.list(), prefix, "change of the rules", "checkvalve rules list")
 
     def texts(self, change: RuleChange | None) -> dict[str, str]:
         """Return the texts of a change, by part; none where there is none."""

@@ -25,10 +25,11 @@ from checkvalve.approvals import audit, moves
 from checkvalve.approvals.adopted import Adopted
 from checkvalve.approvals.canonical import digest_bytes
 from checkvalve.approvals.clock import Clock, micros, rfc3339
-from checkvalve.approvals.errors import NotFoundError, StoreCorruptError
+from checkvalve.approvals.errors import StoreCorruptError
+from checkvalve.approvals.matching import one_named
 from checkvalve.approvals.people import same_person
 from checkvalve.approvals.records import Proposal
-from checkvalve.approvals.refusals import AmbiguousError, EndedError, NotOfferedError, SecondPersonError, TooManyError
+from checkvalve.approvals.refusals import EndedError, NotOfferedError, SecondPersonError, TooManyError
 from checkvalve.approvals.review_rules import ReviewRules
 from checkvalve.approvals.review_tables import standing_rules
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
@@ -46,7 +47,6 @@ from checkvalve.filters.strictjson import JSON
 Mode: TypeAlias = Literal["off", "one", "two"]
 MOST: Final = 200
 """Rules of one tenant that may wait or be in force: more than that nobody keeps in mind."""
-MIN_PREFIX: Final = 6
 _REVIEWER: Final = "reviewer:"
 _DAY: Final = timedelta(days=1)
 
@@ -121,15 +121,7 @@ class StandingRules:
         Raises:
             NotFoundError, ConflictError: none does, or several do.
         """
-        start = prefix.strip().casefold()
-        found = [item for item in self.list() if item.id.startswith(start)]
-        if len(start) < MIN_PREFIX or len(found) > 1:
-            raise AmbiguousError("this id is too short to name one standing rule", remedy="give more of its characters")
-        if not found:
-            raise NotFoundError(
-                "there is no such standing rule", remedy="list them: checkvalve approvals standing list"
-            )
-        return found[0]
+        return one_named(self.list(), prefix, "standing rule", "checkvalve approvals standing list")
 
     def trial(self, proposal_id: str, widening: Widening = TIGHT, *, since: int | None = None) -> Trial:
         """Return the rule for a call, widened, and what it would have done; nothing is saved.
