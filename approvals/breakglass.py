@@ -168,8 +168,7 @@ def may_break(queue: Queue, proposal: Proposal, reviewer: Reviewer) -> bool:
 
 def _open(connection: sa.Connection, queue: Queue, proposal: Proposal, reviewer: Reviewer, at: int) -> Plan:
     """Do step 2, but for what was said: the record is open and sound, and so are who acts and the rules in force."""
-    if proposal.state is not State.PENDING or moves.is_overdue(proposal, at):
-        raise moves.conflict(proposal)
+    moves.require_open(proposal, at)
     require_recorded(connection, proposal.id)
     queue.reviewers.require(connection, reviewer)
     queue.adopted.require(connection, at)

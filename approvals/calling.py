@@ -18,7 +18,6 @@ from checkvalve.approvals.ladder_scene import Around
 from checkvalve.approvals.oncall import ONCALL
 from checkvalve.approvals.plans import Plan
 from checkvalve.approvals.queue import Queue
-from checkvalve.approvals.records import State
 from checkvalve.approvals.refusals import DoneAlreadyError
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.rungs import CHANNEL, Rung, who_should_look
@@ -43,8 +42,7 @@ def call_others(queue: Queue, proposal_id: str, reviewer: Reviewer, *, channel: 
     with queue.store.write() as connection:
         now = queue.clock()
         proposal = moves.load(connection, proposal_id)
-        if proposal.state is not State.PENDING or moves.is_overdue(proposal, now):
-            raise moves.conflict(proposal)
+        moves.require_open(proposal, now)
         account = require_responder(connection, queue.bench, proposal, reviewer)
         require_recorded(connection, proposal_id)
         if any(event.kind == CALLED for event in sound_events(connection, proposal_id)):

@@ -183,8 +183,7 @@ def require_responder(connection: sa.Connection, bench: Bench, proposal: Proposa
 
 def _open(roster: Roster, bench: Bench, proposal: Proposal, reviewer: Reviewer, at: int, held: Held) -> Plan:
     """Do steps 1 and 2."""
-    if proposal.state is not State.PENDING or moves.is_overdue(proposal, at):
-        raise moves.conflict(proposal)
+    moves.require_open(proposal, at)
     bench.reviewers.require(roster, reviewer)
     row = held.one(plan_rows.c.proposal_id)
     return plans.read(roster.connection, proposal.id) if row is None else plans.of_row(row)

@@ -137,8 +137,7 @@ def _may_edit(
     connection: sa.Connection, queue: Queue, proposal: Proposal, reviewer: Reviewer, digest_prefix: str
 ) -> str:
     """Do step 1, and return the person whose hand it is."""
-    if proposal.state is not State.PENDING or moves.is_overdue(proposal, queue.clock()):
-        raise moves.conflict(proposal)
+    moves.require_open(proposal, queue.clock())
     if proposal.rule == UNDO:
         raise EditRefusedError("what undoes an effect is fixed since then", remedy="reject it, or change it by hand")
     require_recorded(connection, proposal.id)

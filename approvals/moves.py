@@ -180,6 +180,16 @@ def is_overdue(proposal: Proposal, now: int) -> bool:
     return proposal.state is State.APPROVED and proposal.execute_by is not None and now >= proposal.execute_by
 
 
+def require_open(proposal: Proposal, now: int) -> None:
+    """Make sure that somebody may still be asked about the proposal: it waits, and its time is not over.
+
+    Raises:
+        ConflictError: it does not, or it is.
+    """
+    if proposal.state is not State.PENDING or is_overdue(proposal, now):
+        raise conflict(proposal)
+
+
 def close_overdue(connection: sa.Connection, proposal: Proposal, now: int) -> Proposal:
     """Expire or lapse the proposal when its time is over; otherwise return it as it is."""
     if not is_overdue(proposal, now):

@@ -24,7 +24,7 @@ from checkvalve.approvals.deciding import require_responder
 from checkvalve.approvals.errors import ConflictError, QueueError
 from checkvalve.approvals.people import folded, is_usable
 from checkvalve.approvals.queue import Queue
-from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.records import Proposal
 from checkvalve.approvals.refusals import NotYoursError
 from checkvalve.approvals.review_tables import remarks
 from checkvalve.approvals.reviewers import Reviewer
@@ -118,8 +118,7 @@ def _say(queue: Queue, proposal_id: str, kind: Kind, by: str, text: str, reviewe
     with queue.store.write() as connection:
         now = queue.clock()
         proposal = moves.load(connection, proposal_id)
-        if proposal.state is not State.PENDING or moves.is_overdue(proposal, now):
-            raise moves.conflict(proposal)
+        moves.require_open(proposal, now)
         require_recorded(connection, proposal.id)
         if reviewer is not None:
             require_responder(connection, queue.bench, proposal, reviewer)

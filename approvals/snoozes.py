@@ -47,8 +47,7 @@ def snooze(queue: Queue, proposal_id: str, reviewer: Reviewer, until: int) -> bo
     with queue.store.write() as connection:
         now = queue.clock()
         proposal = moves.load(connection, proposal_id)
-        if proposal.state is not State.PENDING or moves.is_overdue(proposal, now):
-            raise moves.conflict(proposal)
+        moves.require_open(proposal, now)
         require_responder(connection, queue.bench, proposal, reviewer)
         require_ahead(proposal, until, now)
         _forget(connection, proposal_id, reviewer.name)
