@@ -170,6 +170,31 @@ def test_a_name_of_who_accepted_that_was_taken_out_by_hand_stops_the_call(at: Pa
     assert at.queue.get(waiting.id).state is State.APPROVED
 
 
+OUT_OF_SIGHT: dict[str, sa.Update | sa.Delete] = {
+    "nobody's further account": sa.update(reviewer_rows).where(reviewer_rows.c.name == "phone").values(person=""),
+    "another's": sa.update(reviewer_rows).where(reviewer_rows.c.name == "phone").values(person="bob"),
+    "no account": sa.delete(reviewer_rows).where(reviewer_rows.c.name == "phone"),
+}
+
+
+@pytest.mark.parametrize("edit", OUT_OF_SIGHT)
+def test_an_account_that_asked_and_was_edited_by_hand_stops_the_call(at: Panel, edit: str) -> None:
+    """Nothing of hers was touched: it is the row of who asked that says whose call she accepted the data with."""
+    ann, row = at.add("ann"), at.desk.propose(request=at.desk.request(requester="phone"))
+    at.add("phone")
+    at.yes(row, ann)
+    (given,) = at.queue.endorsements("t")
+    join(at.queue.reviewers, "phone", person="ann", by=at.boss)
+    assert at.queue.endorsements("t") == [], "she asked for it herself"
+    with at.store.write() as connection:
+        connection.execute(OUT_OF_SIGHT[edit])
+    assert at.queue.endorsements("t") == [given], "deciding looks at rows alone"
+    waiting = at.desk.use(Use("endorsement", given.id))
+    with pytest.raises(StoreCorruptError):
+        run(at, waiting)
+    assert at.queue.get(waiting.id).state is State.APPROVED
+
+
 def test_a_name_of_who_accepted_stays_theirs_where_another_took_its_place(at: Panel) -> None:
     use, linked, proof = accepted_by_who_asked(at)
     linked.remove(proof.reviewer, ISSUER, "u-18", proof)
