@@ -14,6 +14,7 @@ from rich.text import Text
 from checkvalve.approvals import audit
 from checkvalve.approvals.card import card
 from checkvalve.approvals.changed_lines import edit_lines, talk_lines
+from checkvalve.approvals.crash_shown import after_crash, crash_lines
 from checkvalve.approvals.edits import edited, lineage, whole_talk
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.moves import OBSERVE
@@ -40,7 +41,7 @@ def print_card(queue: Queue, row: Seen, unpack: Callable[[JSON], str], *, full: 
     around = [*edit_lines(before, after, edited(before, row) if before else ())]
     around += compared_lines(story, row, full=full)
     around += [*pin_lines(seen_pinned(queue, row)), *preview_lines(seen_preview(queue, row), full=full)]
-    around += agent_lines(story, full=full)
+    around += [*crash_lines(after_crash(queue, row.exact)), *agent_lines(story, full=full)]
     talk = [replace(item, text=row.veil.text(item.text)) for item in whole_talk(queue, row.exact)]
     around += talk_lines(talk, row.id)
     asked = row.verdict_name == "review" and row.mode != OBSERVE

@@ -128,9 +128,8 @@ class Card(Line):
         None,
         description="how it is to be answered: quorum and times; channels, reminders, who is called only for reviewers",
     )
-    votes: list[dict[str, Any]] = Field(
-        [], description="who said what so far; one person has one voice. Empty for a client's token"
-    )
+    after_crash: dict[str, Any] | None = Field(None, description="of an unknown end: its tries, or what a probe said")
+    votes: list[dict[str, Any]] = Field([], description="who said what; one voice each. Empty for a client's token")
     missing: list[dict[str, int]] = Field([], description="what each alternative still needs, by role; nearest first")
     seeded: dict[str, Any] | None = Field(
         None, description="in the answer to a decision: that the call was made up, and what was to be seen"

@@ -18,6 +18,7 @@ from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
 from checkvalve.approvals import attention
+from checkvalve.approvals.crash_shown import after_crash
 from checkvalve.approvals.deciding import Yes
 from checkvalve.approvals.editing import EDITED
 from checkvalve.approvals.edits import current, edit, lineage
@@ -240,7 +241,8 @@ def full_card(server: RunServer, row: Proposal, caller: Caller) -> Card:
         pinned=pinned,
         story=story_of(queue, shown),
     )
-    found = found.model_copy(update={"revision": seen})
+    crash = after_crash(queue, shown.exact)
+    found = found.model_copy(update={"revision": seen, "after_crash": crash and crash.to_json()})
     return found if caller.reviewer is not None else for_program(found, shown)
 
 

@@ -95,6 +95,7 @@ def serve(found: LoadedSettings, tokens: ApiTokens) -> None:
     except ImportError as error:
         raise MissingExtraError.for_extra("FastAPI, Jinja2 or uvicorn", "server") from error
     from checkvalve.gateway.pipelines import open_pipeline  # noqa: PLC0415  # slow to load
+    from checkvalve.gateway.probe_keeper import ProbeKeeper  # noqa: PLC0415  # the same
     from checkvalve.gateway.undo_point import UndoPoint  # noqa: PLC0415  # the same
     from checkvalve.graphs.undoing import Undoing  # noqa: PLC0415  # the same
 
@@ -102,6 +103,7 @@ def serve(found: LoadedSettings, tokens: ApiTokens) -> None:
         _listening(found.settings) as listener,
         build(found.settings, settings_file=found.file) as gateway,
         open_pipeline(gateway) as pipeline,
+        ProbeKeeper(gateway.services, pipeline.tools),
     ):
         say_rules(gateway.queue, found.settings.channels)
         app: Any = create_app(gateway, pipeline, tokens)

@@ -13,6 +13,7 @@ from fastapi.responses import Response
 
 from checkvalve.approvals import attention, pages_data
 from checkvalve.approvals.batching import batch_of
+from checkvalve.approvals.crash_shown import after_crash
 from checkvalve.approvals.pins_shown import seen_pinned
 from checkvalve.approvals.previews import seen_preview
 from checkvalve.approvals.reach import asked
@@ -22,6 +23,7 @@ from checkvalve.approvals.roles import account_of
 from checkvalve.approvals.seen import Seen, seen
 from checkvalve.approvals.story import around_of
 from checkvalve.gateway.web_card import view
+from checkvalve.gateway.web_crash_view import crash_view
 from checkvalve.gateway.web_desk import HOME, Looking, Visit
 from checkvalve.gateway.web_glass_view import glass_view
 from checkvalve.gateway.web_item_parts import Id, hidden_from, item_view, now_ms, show_bytes, shown_seal
@@ -105,6 +107,7 @@ def show_card(visit: Visit, proposal: Proposal, *, notice: str = "", status: int
         standing=card_note(proposal),
         preview=preview_view(seen_preview(visit.desk.queue, shown_row)),
         pinned=pin_view(seen_pinned(visit.desk.queue, shown_row)),
+        crash=crash_view(after_crash(visit.desk.queue, shown_row.exact)),
         reveal=reveal_view(visit, shown_row),
         revocable=may_revoke(visit.desk.queue, proposal, visit.reviewer),
     )

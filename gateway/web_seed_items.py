@@ -89,6 +89,7 @@ def seed_card(visit: Visit, seed: Seed) -> Response:
         standing=card_note(row),
         preview=None,
         pinned=None,
+        crash=None,
         reveal=reveal_view(visit, row),
     )
 

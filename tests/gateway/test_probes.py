@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from checkvalve.approvals.probes import PAUSE, UNDECIDED
 from checkvalve.approvals.records import State, idempotency_key
 from checkvalve.approvals.verify import verify
 from checkvalve.gateway.langchain import user_message
+from checkvalve.gateway.probe_keeper import ProbeKeeper
 from tests.gateway.pin_world import last
 from tests.gateway.probe_world import CONFIG, MANIFEST, PAY, Bank
+from tests.waiting import LONG
 
 pytestmark = pytest.mark.claim("C4")
 
@@ -104,3 +107,33 @@ def test_a_call_that_ended_is_not_looked_for(bank: Bank) -> None:
     bank.fails = None
     bank.lost()
     assert (bank.row().state, bank.looks) == (State.SUCCEEDED, [])
+
+
+def test_where_nobody_comes_back_the_server_looks_once_the_time_has_come(bank: Bank) -> None:
+    bank.lost(says=lambda: {"state": "unheard_of"})
+    keeper = ProbeKeeper(bank.gateway.services, bank.tools())
+    keeper.tick()
+    assert len(bank.looks) == 1, "it is too early: what it would say does not count"
+    bank.later()
+    keeper.tick()
+    keeper.tick()
+    assert (bank.row().state, len(bank.looks), len(bank.effects)) == (State.CONFIRMED_NOT_DONE, 2, 1)
+
+
+def test_a_server_asks_once_about_what_its_probe_does_not_know(bank: Bank) -> None:
+    bank.lost(says=lambda: {"state": "pending"})
+    bank.later()
+    keeper = ProbeKeeper(bank.gateway.services, bank.tools())
+    for _ in range(3):
+        keeper.tick()
+    assert (bank.row().state, len(bank.looks)) == (State.UNKNOWN, 2)
+
+
+def test_the_servers_thread_looks_by_itself_and_ends(bank: Bank) -> None:
+    bank.lost(says=lambda: {"state": "unheard_of"})
+    bank.later()
+    with ProbeKeeper(bank.gateway.services, bank.tools(), every=0.01):
+        until = time.monotonic() + LONG
+        while bank.row().state is State.UNKNOWN and time.monotonic() < until:
+            time.sleep(0.01)
+    assert bank.row().state is State.CONFIRMED_NOT_DONE
