@@ -168,10 +168,13 @@ class RunServer:
         """Keep a message, let the run that has it go on, and return that: with ``allow-parallel`` maybe another one.
 
         Raises:
-            Problem: too many tasks of this run wait for people.
+            Problem: too many tasks of this run wait for people, or other words were said under this id.
         """
         self._context(thread, message_id)
-        context = self.pipeline.tell(text, thread=thread, message_id=message_id or "")
+        try:
+            context = self.pipeline.tell(text, thread=thread, message_id=message_id or "")
+        except PipelineError as error:
+            raise Problem(422, "message_id_reused", str(error), error.remedy) from error
         self.log.note(RunRecord(context, client.name, "running", behind=self.log.behind(thread)))
         self.go_on(context, client)
         return context

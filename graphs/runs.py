@@ -96,7 +96,8 @@ class Pipeline:
         """Do step 1 alone, for the next run to take in, and return the thread that has the message; see :mod:`saying`.
 
         Raises:
-            PipelineError: too many tasks of this conversation wait for people; nothing was kept.
+            PipelineError: too many tasks of this conversation wait for people, or other words were said under this id;
+                nothing was kept.
         """
         context = self._saying.context_for(thread, message_id)
         self._saying.keep(task, context, message_id)

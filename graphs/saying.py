@@ -6,8 +6,8 @@ in a thread of its own. Nothing of what was said, read, accepted or given before
 nobody's consent in the other, and neither is a reviewer's yes. What was asked stays as it was asked, and whoever waits
 for it goes on in its thread.
 
-Guarantees: a message that was kept before stays where it is; beyond a number of tasks nothing is kept, and an error
-says so.
+Guarantees: a message that was kept before stays where it is, and said again under its id it does nothing: it takes no
+question back that it raised itself. Beyond a number of tasks nothing is kept, and an error says so.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from checkvalve.graphs.contents import Contents
 from checkvalve.graphs.desk import Desk, OnNewMessage
 from checkvalve.graphs.errors import PipelineError
 from checkvalve.graphs.ingest import add_message
+from checkvalve.graphs.readings import clean
 
 
 class Saying:
@@ -52,10 +53,24 @@ class Saying:
         return found
 
     def keep(self, text: str, context: str, message_id: str) -> None:
-        """Keep a message in the thread that it goes to."""
-        add_message(self._desk, context, _key(message_id), text)
+        """Keep a message in the thread that it goes to; one of a known id is no new message.
+
+        What waits is taken back first: where the process dies in between, the sender's retry does the rest.
+
+        Raises:
+            PipelineError: other words were said under this id; nothing was kept.
+        """
+        key = _key(message_id)
+        said = [words for known, words in self._messages(context) if known == key]
+        if said:
+            if clean(text) not in said:
+                raise PipelineError(
+                    "other words were said under this message_id", "give a new message an id of its own"
+                )
+            return
         if self._mode == "supersede":
             self.take_back(context, State.SUPERSEDED, "user", "new_message")
+        add_message(self._desk, context, key, text)
 
     def cancel(self, thread: str, by: str) -> list[str]:
         """Take back what waits in a thread, and in every task that was begun beside it."""
@@ -77,12 +92,14 @@ class Saying:
         return closed
 
     def _that_has(self, root: str, key: str) -> str:
-        services = self._desk.services
-        for name in contexts_of(services.queue.store, root):
-            kept = Contents(services.content, services.manifest, name).messages()
-            if any(known == key for known, _ in kept):
+        for name in contexts_of(self._desk.services.queue.store, root):
+            if any(known == key for known, _ in self._messages(name)):
                 return name
         return ""
+
+    def _messages(self, thread: str) -> list[tuple[str, str]]:
+        services = self._desk.services
+        return Contents(services.content, services.manifest, thread).messages()
 
 
 def _key(message_id: str) -> str:

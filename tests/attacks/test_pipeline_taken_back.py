@@ -10,6 +10,8 @@ import pytest
 from langchain_core.messages import ToolMessage
 
 from checkvalve.approvals.records import State
+from checkvalve.graphs import saying
+from checkvalve.graphs.errors import PipelineError
 from tests.graphs.pipeline_world import PAUSING, World, scripted
 
 pytestmark = pytest.mark.claim("C2")
@@ -57,3 +59,32 @@ def test_harmless_twin_a_permit_that_nobody_took_back_is_used(world: World) -> N
     world.approve(pipeline.start(TASK, thread="t").waiting[0])
     assert pipeline.resume("t").status == "answered"
     assert world.effects == ["send eve@evil.example: hello"]
+
+
+@pytest.mark.parametrize("permit", [False, True])
+def test_a_message_that_is_sent_again_takes_nothing_back_that_it_asked_itself(world: World, permit: bool) -> None:
+    """A client that got no answer sends it once more, under its id: that is no new message."""
+    pipeline = world.pipeline(scripted(*PAUSING), on_new_message="supersede")
+    (approval,) = pipeline.start(TASK, thread="t", message_id="m1").waiting
+    if permit:
+        world.approve(approval)
+    assert pipeline.tell(TASK, thread="t", message_id="m1") == "t"
+    assert world.queue.get(approval).state is (State.APPROVED if permit else State.PENDING)
+    with pytest.raises(PipelineError, match="other words were said under this message_id"):
+        pipeline.tell("No, do not write to anybody", thread="t", message_id="m1")
+    assert world.queue.get(approval).state is (State.APPROVED if permit else State.PENDING)
+    pipeline.tell("No, do not write to anybody", thread="t", message_id="m2")
+    assert world.queue.get(approval).state is (State.INVALIDATED if permit else State.SUPERSEDED)
+
+
+def test_what_a_process_that_died_took_back_is_said_by_the_retry(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline = world.pipeline(scripted(*PAUSING), on_new_message="supersede")
+    (approval,) = pipeline.start(TASK, thread="t").waiting
+    with monkeypatch.context() as dying:
+        dying.setattr(saying, "add_message", lambda *_: (_ for _ in ()).throw(SystemExit))
+        with pytest.raises(SystemExit):
+            pipeline.tell("Stop", thread="t", message_id="m2")
+    pipeline.tell("Stop", thread="t", message_id="m2")
+    assert world.queue.get(approval).state is State.SUPERSEDED
+    assert pipeline.resume("t").status == "answered"
+    assert world.effects == []

@@ -236,6 +236,22 @@ def test_a_new_message_supersedes_what_waits_when_the_settings_say_so(tmp_path: 
         assert not api.gateway.queue.list([State.PENDING])
 
 
+def test_a_message_that_is_sent_again_supersedes_nothing(tmp_path: Path) -> None:
+    with serving(tmp_path, on_new_message="supersede") as api:
+        api.start(thread="t1", message_id="m1")
+        api.wait("t1", "waiting")
+        (row,) = api.gateway.queue.list([State.PENDING])
+        assert api.start(thread="t1", message_id="m1").status_code == 202
+        again = {"text": "Read my inbox", "message_id": "m1"}
+        said = api.client.post("/runs/t1/messages", json=again, headers=api.ann)
+        assert problem(said) == (422, "message_id_reused")
+        api.wait("t1", "waiting")
+        assert api.gateway.queue.get(row.id).state is State.PENDING
+        assert api.client.post("/runs/t1/messages", json={"text": "Never mind"}, headers=api.ann).status_code == 202
+        api.wait("t1", "answered")
+        assert api.gateway.queue.get(row.id).state is State.SUPERSEDED
+
+
 @pytest.mark.parametrize(
     ("body", "media", "expected"),
     [

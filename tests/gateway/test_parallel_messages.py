@@ -198,6 +198,20 @@ def test_superseding_takes_the_question_back_and_tells_the_model(tmp_path: Path)
     bank.end()
 
 
+def test_a_message_that_is_sent_again_supersedes_nothing(tmp_path: Path) -> None:
+    """The same id is the same message, whether the state has it already or the history comes from elsewhere."""
+    bank = Bank(tmp_path, PLAIN, on_new_message="supersede")
+    said = user_message("Read my mail")
+    said.id = "m1"
+    bank.agent(TRANSFER).invoke({"messages": [said]}, CONFIG, durability="sync")
+    question = bank.waiting()
+    for _ in range(2):
+        bank.agent(TRANSFER, NOON).invoke({"messages": [said]}, CONFIG, durability="sync")
+        assert bank.queue.get(question.id).state is State.PENDING
+    assert bank.effects == []
+    bank.end()
+
+
 def test_holding_changes_nothing(tmp_path: Path) -> None:
     bank = Bank(tmp_path, PLAIN)
     bank.ask(bank.agent(TRANSFER))
