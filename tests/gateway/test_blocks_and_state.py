@@ -16,7 +16,7 @@ from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.langchain import CheckvalveMiddleware, user_message
 from checkvalve.gateway.messages import beside_text, text_of, values_of
 from tests.fakes import ScriptedModel, calls
-from tests.gateway.test_middleware import argument, results
+from tests.gateway.middleware_world import argument, results
 from tests.gateway.world import World, thread
 
 pytestmark = pytest.mark.claim("C3")

@@ -20,7 +20,7 @@ from checkvalve.gateway.late_result import late_result
 from checkvalve.gateway.words import user_message
 from checkvalve.graphs.edited import deciding
 from tests.fakes import calls
-from tests.gateway.test_middleware import GRAPH, code_of, replies
+from tests.gateway.middleware_world import GRAPH, code_of, replies
 from tests.gateway.world import ASK, SCRIPT, World
 
 THIEF = {"to": "thief@evil.example", "body": "all"}

@@ -14,7 +14,7 @@ from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.late_result import late_result
 from checkvalve.gateway.words import user_message
 from tests.fakes import calls
-from tests.gateway.test_middleware import GRAPH, code_of, replies
+from tests.gateway.middleware_world import GRAPH, code_of, replies
 from tests.gateway.world import ASK, World
 
 BODY = {"to": "thief@evil.example", "body": "all"}

@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from checkvalve.gateway.app import Gateway
 from checkvalve.gateway.langchain import CheckvalveMiddleware, user_message
 from tests.fakes import ScriptedModel, calls
-from tests.gateway.test_middleware import argument
+from tests.gateway.middleware_world import argument
 from tests.gateway.world import MANIFEST, World, thread
 
 pytestmark = pytest.mark.claim("C3")
