@@ -6,6 +6,8 @@ export VENV
 PY := $(VENV)/bin/python
 # The current folder must not make bare names such as `filters` importable.
 export PYTHONSAFEPATH := 1
+# Hundreds of tests start programs: without this each of them would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # `make test ALL=1` adds those over AgentDojo and with a local model, as CI runs them; `make test-all` the nightly ones too.
 ifdef ALL
