@@ -20,8 +20,8 @@ from checkvalve.gateway.channel_secrets import signing_secrets
 from checkvalve.gateway.errors import OnCallError
 from checkvalve.gateway.oncall_file import Service
 from checkvalve.gateway.oncall_hooks import FAILED_FOR, MAX_ANSWER, Asked, FileOnCall
+from tests.gateway.channel_world import Hook, receiver
 from tests.gateway.hook_secrets import secret_file
-from tests.gateway.test_channels import Hook, receiver
 from tests.waiting import LONG
 
 AT = 1_800_000_000_000_000

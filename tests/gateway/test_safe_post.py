@@ -10,7 +10,7 @@ import pytest
 
 from checkvalve.gateway import safe_post
 from checkvalve.gateway.safe_post import MAX_ADDRESSES, post
-from tests.gateway.test_channels import resolve
+from tests.gateway.channel_world import resolve
 from tests.waiting import LONG
 
 pytestmark = pytest.mark.claim("C9")
