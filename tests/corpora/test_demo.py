@@ -163,7 +163,6 @@ def test_the_table_counts_attacks_that_need_tools_and_says_what_is_left() -> Non
     assert asking.startswith("Asking about everything still lets 2 through")
 
 
-@pytest.mark.nightly
 def test_the_printed_commands_work_in_a_second_terminal(tmp_path: Path, small_corpus: None) -> None:
     """Copy the three lines out of the output and give them to a shell."""
     result = invoke("--folder", str(tmp_path))
