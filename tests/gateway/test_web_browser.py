@@ -340,8 +340,15 @@ def paths(review: Review) -> dict[str, str]:
     return {**found, "run": "/review/run?thread=lunch", "stop": "/review/items/none"}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1_200])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        ("light", 390),
+        ("dark", 1_200),
+        pytest.param("light", 1_200, marks=pytest.mark.nightly),
+        pytest.param("dark", 390, marks=pytest.mark.nightly),
+    ],
+)
 def test_pages_fit_and_can_be_read(scheme: str, width: int, site: Tabs) -> None:
     where = paths(site.review)
     site.review.desk.sessions.clock = time.time
