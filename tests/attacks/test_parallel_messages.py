@@ -16,8 +16,8 @@ from checkvalve.approvals.records import State
 from checkvalve.approvals.task_contexts import for_message, is_busy
 from checkvalve.graphs.errors import PipelineError
 from tests.fakes import calls
+from tests.graphs.actor_told import codes
 from tests.graphs.pipeline_world import PAUSING, World, ref, scripted
-from tests.graphs.test_pipeline import codes
 
 pytestmark = pytest.mark.claim("C3")
 TASK = "Write to whoever sent the first mail"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,13 +14,6 @@ from tests.graphs.pipeline_world import World, scripted
 
 class Dead(BaseException):
     """Nothing is saved from now on."""
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    yield made
-    made.store.close()
 
 
 def die_after(saver: Any, saves: int, monkeypatch: pytest.MonkeyPatch) -> None:

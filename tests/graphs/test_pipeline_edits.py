@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -21,13 +20,6 @@ from tests.graphs.pipeline_world import FunctionModel, World, ref, scripted
 
 pytestmark = pytest.mark.claim("C1", "C4")
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    yield made
-    made.store.close()
 
 
 def colleague(world: World) -> Reviewer:

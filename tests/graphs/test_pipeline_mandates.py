@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from langchain_core.messages import AIMessage
@@ -20,13 +18,6 @@ TASK = "Please send a mail to whoever wrote to me"
 REPLY = Mandate("read_mail()", "send_mail", ("target",), max_calls=2)
 PAY = Mandate("read_mail()", "pay", ("target", "amount"), 50)
 IBAN = "DE89370400440532013000"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    yield made
-    made.store.close()
 
 
 def test_a_reference_from_the_named_source_needs_no_question(world: World) -> None:
