@@ -24,6 +24,7 @@ from checkvalve.approvals.pin_declared import WHOLE, field_of, pin_problem
 from checkvalve.approvals.pins import MAX_SHOWN, Found, Part, Version, declared_digest, is_needed, thread_for
 from checkvalve.approvals.pinspec import PinSpec
 from checkvalve.approvals.records import Proposal, State
+from checkvalve.approvals.retries import may_follow
 from checkvalve.approvals.undo_call import at, look_args
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON, check_value
@@ -71,13 +72,13 @@ class Pinning:
 
     def again(self, proposal: Proposal, find: Find) -> Found | None:
         """Read the versions right before a call runs; nothing where none are needed, or it does not run."""
-        if proposal.state is not State.APPROVED or not is_needed(proposal):
+        if not may_follow(proposal) or not is_needed(proposal):
             return None
         return self._read(proposal, find, AGAIN)
 
     async def aagain(self, proposal: Proposal, find: Find) -> Found | None:
         """Do what :meth:`again` does, for tools that are awaited."""
-        if proposal.state is not State.APPROVED or not is_needed(proposal):
+        if not may_follow(proposal) or not is_needed(proposal):
             return None
         return await self._aread(proposal, find, AGAIN)
 

@@ -15,6 +15,7 @@ from checkvalve.approvals.clock import system_clock
 from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import State, idempotency_key
+from checkvalve.approvals.retries import MAX_TRIES
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.approvals.verify import verify
@@ -129,6 +130,47 @@ def test_a_read_that_was_cut_off_may_run_again_under_the_same_key(now_desk: Desk
     with now_desk.queue.store.read() as connection:
         kinds = [event.kind for event in audit.read_events(connection, subject=proposal.id)]
     assert kinds.count("attempt.intent") == 2
+    assert verify(now_desk.queue.store).ok
+
+
+@pytest.mark.claim("C4", "C9")
+@pytest.mark.parametrize("step", ["claim:written", *(step for step, _, _ in AFTER)])
+def test_wherever_a_process_dies_a_call_with_a_key_has_one_effect(now_desk: Desk, bench: Bench, step: str) -> None:
+    """The remote side of the worker counts lines; one that knows the key would have done it once."""
+    proposal = now_desk.approve(now_desk.propose(idempotency=Idempotency.KEY))
+    kill_at(bench, step, proposal.id)
+    before = len(bench.effects())
+    ((name, state, _, result),) = json.loads(bench.start(proposal.id).communicate()[0])
+    assert (name, state, result["key"]) == (proposal.id, "succeeded", idempotency_key(proposal.id))
+    sent = bench.effects()
+    assert len(set(sent)) == 1, "the same key and the same bytes"
+    assert len(sent) == (before if step == "recorded" else before + 1)
+    assert verify(now_desk.queue.store).ok
+
+
+@pytest.mark.claim("C4", "C9")
+def test_processes_that_keep_dying_try_a_key_three_times_and_no_more(now_desk: Desk, bench: Bench) -> None:
+    proposal = now_desk.approve(now_desk.propose(idempotency=Idempotency.KEY))
+    for _ in range(MAX_TRIES):
+        kill_at(bench, "effect:after", proposal.id)
+    ((_, state, here, _),) = json.loads(bench.start(proposal.id).communicate()[0])
+    assert (state, here) == ("unknown", False)
+    assert len(bench.effects()) == MAX_TRIES
+    assert len(set(bench.effects())) == 1
+    settled = now_desk.queue.settle(proposal.id, now_desk.reviewer, done=True, note="looked")
+    assert settled.state is State.CONFIRMED_DONE
+    assert verify(now_desk.queue.store).ok
+
+
+@pytest.mark.claim("C4")
+def test_processes_that_race_for_a_second_try_make_one(now_desk: Desk, bench: Bench) -> None:
+    proposal = now_desk.approve(now_desk.propose(idempotency=Idempotency.KEY))
+    kill_at(bench, "effect:after", proposal.id)
+    workers = [bench.start(proposal.id, runs=2) for _ in range(3)]
+    outcomes = [outcome for worker in workers for outcome in json.loads(worker.communicate()[0])]
+    assert {outcome[1] for outcome in outcomes} == {"succeeded"}
+    assert sum(outcome[2] for outcome in outcomes) == 1
+    assert len(bench.effects()) == 2
     assert verify(now_desk.queue.store).ok
 
 

@@ -30,6 +30,7 @@ from checkvalve.approvals.requests import ActionRequest
 from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.sealer import Sealer
 from checkvalve.approvals.store import Store
+from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.filters.strictjson import JSON
 from tests.approvals.made import ALLOW, REVIEW, decided, people
 from tests.approvals.sealed import QUICK_KEY
@@ -61,6 +62,8 @@ class Replica:
         self.sealer = Sealer(store, QUICK_KEY, Path(job["signed"]))
         self.outbox = Outbox(store)
         self.made = 0
+        again = job["idempotency"] == Idempotency.KEY.value  # whoever comes back to an unknown call tries it again
+        self.runs = [State.APPROVED, State.UNKNOWN] if again else [State.APPROVED]
 
     def step(self, name: str) -> None:
         """Die here if this is the step to die at; tell what the store has promised."""
@@ -76,7 +79,8 @@ class Replica:
         thread = f"{os.getpid()}-{self.random.randrange(10**9)}"  # one question each: no cap, and ids that never meet
         self.made += 1
         request = ActionRequest.build("send", {"to": "a@b.example"}, thread=thread, call_id="c", requester="bob")
-        row = self.queue.propose(request, decided(ALLOW if self.random.random() < 0.2 else REVIEW))
+        verdict = ALLOW if self.random.random() < 0.2 else REVIEW
+        row = self.queue.propose(request, decided(verdict), idempotency=Idempotency(self.job["idempotency"]))
         self.teller.tell("asked", row.id)
         if row.state is State.APPROVED:
             self.teller.tell("yes", row.id)
@@ -92,8 +96,9 @@ class Replica:
                     self.teller.tell("yes", row.id)
 
     def execute(self) -> None:
-        for row in self.some(State.APPROVED):
-            self.run(row.id)
+        for state in self.runs:
+            for row in self.some(state):
+                self.run(row.id)
 
     def run(self, name: str) -> None:
         self.key = idempotency_key(name)
@@ -148,7 +153,7 @@ class Replica:
         """Finish what was promised: every yes is run or found unknown, every notice arrives, the log is sealed."""
         for _ in range(_TRIES):
             self.recover()
-            for row in self.queue.list([State.APPROVED]):
+            for row in self.queue.list(self.runs):
                 self.run(row.id)
             self.notify()
             if not self.queue.list([State.APPROVED, State.EXECUTING]) and not self.waiting():

@@ -28,8 +28,10 @@ from checkvalve.approvals.ownership import Owner
 from checkvalve.approvals.queue import Queue
 from checkvalve.approvals.records import Proposal, State, idempotency_key
 from checkvalve.approvals.requests import ActionRequest
+from checkvalve.approvals.retries import MAX_TRIES
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import attempts
+from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.approvals.verify import verify
 from checkvalve.filters.strictjson import JSON
 from tests.approvals.made import REVIEW, decided, people
@@ -62,6 +64,7 @@ class Fleet:
     random: random.Random
     build: str = field(default_factory=lambda: os.environ.get("CHECKVALVE_TEST_BUILD", ""))
     patient: bool = False
+    idempotency: Idempotency = Idempotency.NONE
     kills: int = 0
     steps: Counter[str] = field(default_factory=Counter)
     killed: set[int] = field(default_factory=set)
@@ -89,6 +92,7 @@ class Fleet:
             "go": str(self.folder / "go"),
             "proposals": 6,
             "patient": self.patient,
+            "idempotency": self.idempotency.value,
             "die_at": die_at,
             "broken": self.build,
             **more,
@@ -153,7 +157,7 @@ class Fleet:
         with Store.open(self.address, create=False) as store:
             rows = {row.id: row for row in Queue(store).list()}
             with store.read() as connection:
-                owners = {row.proposal_id: row.owner for row in connection.execute(sa.select(attempts))}
+                tried = {row.proposal_id: row for row in connection.execute(sa.select(attempts))}
                 events = list(read_events(connection))
         assert set(said["asked"]) <= set(rows), "a question was lost"
         for name in said["yes"]:
@@ -167,7 +171,12 @@ class Fleet:
         for row in rows.values():
             key = idempotency_key(row.id)
             count = {kind: found[key] for kind, found in keys.items()}
-            self.check_row(row, count, dying.get(key, ""), lost=key in lost, owner=owners.get(row.id, ""))
+            attempt = tried.get(row.id)
+            if self.idempotency is Idempotency.KEY:
+                self.check_keyed(row, count, 0 if attempt is None else attempt.fence)
+            else:
+                owner = "" if attempt is None else attempt.owner
+                self.check_row(row, count, dying.get(key, ""), lost=key in lost, owner=owner)
         with Store.open(self.address, create=False) as store:
             self.check_log(store)
         return Counter(row.state for row in rows.values())
@@ -195,6 +204,21 @@ class Fleet:
         if dying in STEPS_AFTER:
             assert row.state is State.SUCCEEDED, told
         assert row.state is not State.UNKNOWN or not lost or self.patient, told
+
+    @staticmethod
+    def check_keyed(row: Proposal, count: dict[str, int], tries: int) -> None:
+        """Check a call whose remote side knows its key: it was asked within bounds, always with that one key."""
+        told = f"{row.id} {row.state} {count} {tries}"
+        assert count["effect"] <= count["enter"] <= tries <= MAX_TRIES, f"more tries than there may be: {told}"
+        match row.state:
+            case State.SUCCEEDED:
+                assert count["effect"] >= 1, told
+            case State.UNKNOWN:
+                assert tries == MAX_TRIES, f"somebody came back, and it was not tried again: {told}"
+                assert not count["left"], told
+            case _:
+                assert row.state in {State.PENDING, State.REJECTED}, told
+                assert tries == 0, told
 
     def check_log(self, store: Store) -> None:
         signed = [read_signed(file) for file in sorted(self.folder.glob("signed-?"))]
@@ -231,6 +255,16 @@ def test_replicas_that_are_killed_at_any_moment_do_nothing_twice_and_lose_nothin
     found.torture(25)
     ends = found.check()
     assert ends[State.SUCCEEDED] + ends[State.UNKNOWN], "nothing was executed: it was no test"
+
+
+@pytest.mark.claim("C4", "C5")
+def test_replicas_that_are_killed_try_a_key_again_within_bounds(
+    databases: Databases, nursery: Nursery, tmp_path: Path, witness: Witness
+) -> None:
+    found = fleet(databases, nursery, tmp_path, witness, idempotency=Idempotency.KEY)
+    found.torture(15)
+    ends = found.check()
+    assert ends[State.SUCCEEDED], "nothing was executed: it was no test"
 
 
 @pytest.mark.postgres
