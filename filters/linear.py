@@ -79,7 +79,8 @@ class PatternSet:
     """Many patterns, asked at once which of them match.
 
     With ``swift`` a process that reads a lot goes on with a faster machine (:mod:`checkvalve.filters.swift`);
-    ``instead`` has other patterns for that, of which one matches wherever the pattern of that number does.
+    ``instead`` has other patterns for that, of which one matches wherever the pattern of that number does. RE2 has no
+    more than ``apart`` patterns in one machine, where that is given.
     """
 
     def __init__(
@@ -90,16 +91,15 @@ class PatternSet:
         memory: int = _MEMORY,
         swift: bool = False,
         instead: Mapping[int, Sequence[str]] | None = None,
+        apart: int = 0,
     ) -> None:
         self._patterns = tuple(patterns)
         self._instead = instead or {}
         self._ignore_case = ignore_case
         self._counter = Counter(self._build) if swift else None
         self._machine: Machine | None = None
-        self._set = re2.Set.SearchSet(_options(ignore_case=ignore_case, memory=memory))
-        for pattern in self._patterns:
-            self._set.Add(pattern)
-        self._set.Compile()
+        parts = -(-len(self._patterns) // apart) if apart else 1
+        self._sets = [_searching(self._patterns[first::parts], ignore_case, memory) for first in range(parts)]
 
     def matching(self, text: str | bytes) -> list[int]:
         """Return the numbers of the patterns that match somewhere."""
@@ -108,6 +108,8 @@ class PatternSet:
         if machine is None or (self._ignore_case and not plain_case(data)):
             return self._plainly(data)
         found = machine.matching(data)
+        if not found:
+            return []
         return sorted(number for number in found if number in machine.exact or self._confirmed(number, data))
 
     def may_match(self, text: str) -> Collection[int]:
@@ -124,8 +126,8 @@ class PatternSet:
     def _plainly(self, data: bytes) -> list[int]:
         if self._counter is not None:
             self._counter.read(len(data))
-        found = self._set.Match(data)
-        return sorted(found) if found else []
+        parts = len(self._sets)
+        return sorted(first + parts * at for first, one in enumerate(self._sets) for at in one.Match(data) or ())
 
     def _confirmed(self, number: int, data: bytes) -> bool:
         return next(_one(self._patterns[number], self._ignore_case).places(data), None) is not None
@@ -133,6 +135,14 @@ class PatternSet:
     def _build(self) -> None:
         rows = [self._instead.get(number, [pattern]) for number, pattern in enumerate(self._patterns)]
         self._machine = Machine(rows, ignore_case=self._ignore_case, wide=frozenset(self._instead))
+
+
+def _searching(patterns: Sequence[str], ignore_case: bool, memory: int) -> Any:  # noqa: FBT001  # as it is passed on
+    made = re2.Set.SearchSet(_options(ignore_case=ignore_case, memory=memory))
+    for pattern in patterns:
+        made.Add(pattern)
+    made.Compile()
+    return made
 
 
 @cache

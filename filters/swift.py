@@ -108,7 +108,7 @@ class Machine:
         scratch = getattr(self._local, "scratch", None)
         if scratch is None:
             scratch = self._local.scratch = self._database.scratch.clone()
-        self._database.scan(data, match_event_handler=_noted, context=found, scratch=scratch)
+        self._database.scan(data, _noted, 0, found, scratch)  # names of arguments take longer than a short text
         return {self._rows[at] for at in found} if found else found
 
 

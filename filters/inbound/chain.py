@@ -248,7 +248,7 @@ def _result(notes: Notes, root: View, options: InboundOptions, *, escaped: bool)
         status = Status.UNSCANNED
     withheld = options.withhold_at is not None and severity >= options.withhold_at
     withheld = withheld or (options.withhold_unscanned and bool(notes.unscanned))
-    places = _bytes_of(root.text, notes.findings, escaped=escaped)
+    places = _bytes_of(root.text, notes.findings, escaped=escaped) if notes.findings else {}
     findings = tuple(
         sorted(
             Finding(item.code, places[item.start], places[item.end], item.channel, item.severity, item.detail)

@@ -20,7 +20,7 @@ from checkvalve.filters.inbound.canonical import folded
 from checkvalve.filters.inbound.letters import foreign
 from checkvalve.filters.inbound.phrases_english import PHRASES, TOOL_PHRASES, table
 from checkvalve.filters.inbound.phrases_world import SCRIPTS, world
-from checkvalve.filters.inbound.sieve import TOGETHER, Sieve, sieving, without_marks, written_blind
+from checkvalve.filters.inbound.sieve import APART, BLIND, TOGETHER, Sieve, sieving, written_blind
 from checkvalve.filters.inbound.wider import GAP, rarest, rotated
 from checkvalve.filters.linear import Pattern, PatternSet
 from checkvalve.filters.swift import arm
@@ -80,13 +80,17 @@ class Flagged:
 class RuleSet:
     """A row of patterns: together for the question whether, and one by one for the question where."""
 
-    def __init__(self, phrases: Iterable[tuple[str, int, str]], together: int = TOGETHER) -> None:
+    def __init__(self, phrases: Iterable[tuple[str, int, str]], together: int = TOGETHER, apart: int = APART) -> None:
         self._phrases = [(family, weight, pattern.replace("~", _GAP)) for family, weight, pattern in phrases]
-        self._sieve = Sieve([pattern for _, _, pattern in self._phrases], together)
+        self._sieve = Sieve([pattern for _, _, pattern in self._phrases], together, apart)
 
     def candidates(self, text: bytes) -> list[int]:
         """Return the patterns that may match the UTF-8 ``text``, with its marks of emphasis or without."""
         return self._sieve.candidates(text)
+
+    def seen(self, text: bytes) -> list[int]:
+        """Return the same for a text whose marks of emphasis are blanks already."""
+        return self._sieve.seen(text)
 
     def hits(self, text: bytes, candidates: Iterable[int] | None = None) -> Iterator[Hit]:
         """Yield every place where a pattern matches the UTF-8 ``text``, in bytes of it."""
@@ -109,7 +113,7 @@ def rule_set(script: str, least: int = 1) -> RuleSet:
     else:
         phrases = [*table(PHRASES), *world(script)] if script == "latin" else [*world(script)]
     if least > 1:  # asked of texts turned round, which hardly ever come near a match: one machine does
-        return RuleSet([row for row in phrases if row[1] >= least], len(phrases))
+        return RuleSet([row for row in phrases if row[1] >= least], len(phrases), len(phrases))
     return RuleSet(phrases)
 
 
@@ -129,20 +133,18 @@ def _turned_set() -> PatternSet:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What one canonical text may hold, found in one go: its line in UTF-8, and the candidates of each set."""
+    """What one canonical text may hold, found in one go: candidates of each set; its UTF-8 has paragraphs divided."""
 
     text: str
-    line: bytes
+    data: bytes
     candidates: Mapping[str, Sequence[int]]
     turned: bool
     tools: bool
 
     def may_be_enough(self, letters: bytes) -> bool:
         """Say whether a pattern that is enough alone may match with ASCII signs exchanged; none that divides lines."""
-        line = self.line.translate(letters)
-        return any(
-            rule_set(name, ENOUGH).candidates(line) for name in (("latin", "tool") if self.tools else ("latin",))
-        )
+        line = self.data.translate(letters.translate(BLIND))
+        return any(rule_set(name, ENOUGH).seen(line) for name in (("latin", "tool") if self.tools else ("latin",)))
 
     def may_match(self) -> bool:
         """Say whether an English or tool pattern may match, with marks of emphasis or without."""
@@ -151,12 +153,13 @@ class Looked:
 
 def looked(text: str, scripts: Sequence[str], *, tools: bool) -> Looked:
     """Look which patterns can match canonical ``text`` at all, as it stands, without emphasis, or turned."""
-    line = one_line(text)
+    data = _divided(text)
+    line = data.translate(BLIND)
     names = [*scripts, "tool"] if tools else scripts
-    found = {name: rule_set(name).candidates(line) for name in names}
+    found = {name: rule_set(name).seen(line) for name in names}
     # a line end before another sign turns into another break, and of tool patterns no turned ones are made
-    turned = tools or "\r" in text or bool(_turned_set().candidates(without_marks(line)))
-    return Looked(text, line, found, turned, tools)
+    turned = tools or "\r" in text or bool(_turned_set().candidates(line))
+    return Looked(text, data, found, turned, tools)
 
 
 def prepare() -> None:
@@ -182,12 +185,17 @@ def scripts_of(text: str, others: str | None = None) -> list[str]:
 
 def one_line(text: str) -> bytes:
     """Return canonical text in UTF-8 as patterns read it: lines run on, paragraphs do not; no character moves."""
+    return _divided(text).translate(_RUN_ON)
+
+
+def _divided(text: str) -> bytes:
+    """Return canonical text in UTF-8 with its paragraphs divided, and its line ends as they are."""
     data = text.encode("utf-8", "surrogatepass")
     if b"\n" not in data:
         return data
     if b"\r" in data:
         data = data.replace(b"\r\n", b" \n")
-    return data.replace(b"\n \n", b"\x0b \x0b").replace(b"\n\n", b"\x0b\x0b").translate(_RUN_ON)
+    return data.replace(b"\n \n", b"\x0b \x0b").replace(b"\n\n", b"\x0b\x0b")
 
 
 def find(
@@ -206,7 +214,7 @@ def find(
         names = [name for name in names if seen.candidates[name]]
         if not names:
             return []
-        data = seen.line if text is seen.text else one_line(text)
+        data = seen.data.translate(_RUN_ON) if text is seen.text else one_line(text)
         hits = [hit for name in names for hit in rule_set(name).hits(data, seen.candidates[name])]
     if not hits:
         return []

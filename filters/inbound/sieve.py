@@ -19,12 +19,16 @@ from checkvalve.filters.forms import Group
 from checkvalve.filters.inbound.wider import MARKS, blind, thin, worded
 from checkvalve.filters.linear import PatternSet
 
-TOGETHER: Final = 34
-"""Patterns in one machine: fewer are slower on warm states, more build more states (measured from 8 to 134)."""
+TOGETHER: Final = 68
+"""Patterns in one machine of Hyperscan: more read faster, and take longer to be built between two items."""
+APART: Final = 34
+"""Patterns in one machine of RE2: fewer are slower on warm states, more build more states (measured from 8 to 134)."""
 MEMORY: Final = 16 << 20
 """Bytes of states that one machine keeps before it forgets them and begins anew."""
 _COUNTED: Final = re.compile(r"(\\[wsSdD]|\[(?:[^\]\\]|\\.)+\]|(?<!\\)[a-z.])\{(\d+),(\d+)\}")
 _MARKS: Final = bytes.maketrans(MARKS.encode(), b" " * len(MARKS))
+BLIND: Final = bytes.maketrans(f"\n{MARKS}".encode(), b" " * (1 + len(MARKS)))
+"""Blanks for line ends and for marks of emphasis."""
 _MANY: Final = 6  # a repetition this long is worth a state of its own no longer
 
 
@@ -57,11 +61,13 @@ def without_marks(text: bytes) -> bytes:
 class Sieve:
     """A row of patterns, asked which of them can match."""
 
-    def __init__(self, patterns: Sequence[str], together: int = TOGETHER) -> None:
+    def __init__(self, patterns: Sequence[str], together: int = TOGETHER, apart: int = APART) -> None:
         wide = [written_blind(sieving(pattern)) for pattern in patterns]
         self._step = max(-(-len(wide) // together), 1)
         self._sets = [
-            PatternSet(wide[first :: self._step], memory=MEMORY, swift=True) for first in range(self._step) if wide
+            PatternSet(wide[first :: self._step], memory=MEMORY, swift=True, apart=apart)
+            for first in range(self._step)
+            if wide
         ]
 
     def candidates(self, text: bytes) -> list[int]:
@@ -69,9 +75,12 @@ class Sieve:
 
         They are those that may match it with its marks of emphasis as blanks, too.
         """
+        return self.seen(without_marks(text))
+
+    def seen(self, text: bytes) -> list[int]:
+        """Return the same for a text whose marks of emphasis are blanks already."""
         found: list[int] = []
-        text = without_marks(text)
         for first, one in enumerate(self._sets):
             if matching := one.candidates(text):
                 found += [first + self._step * at for at in matching]
-        return sorted(found)
+        return sorted(found) if len(found) > 1 else found

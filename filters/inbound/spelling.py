@@ -6,6 +6,7 @@ not match are mended, so ordinary misspellings stay what they are. Guarantees: l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from string import ascii_lowercase
 from typing import Final
@@ -54,7 +55,11 @@ def _variants(word: str) -> set[str]:
 
 
 _MEANT: Final = {variant: word for word in _WORDS for variant in _variants(word)}
-_SLIPS: Final = Pattern(rf"\b(?:{'|'.join(sorted(_MEANT))})\b")
+_SLIPS: Final = rf"\b(?:{'|'.join(sorted(_MEANT))})\b"
+_WRITTEN: Final = frozenset(word.encode() for word in _MEANT)
+_WORD: Final = re.compile(r"\w+", re.ASCII)
+_NO_WORD: Final = bytes(code if _WORD.match(chr(code)) else 32 for code in range(256))
+"""Bytes as they are where RE2 takes them for a part of a word, and blanks elsewhere."""
 
 
 _RUN: Final = Pattern(r"[a-z]{24,}")
@@ -67,7 +72,7 @@ def _single() -> list[str]:
     return [*bare, *(rf"\b{word}\b" for word in held)]
 
 
-_ODD: Final = PatternSet((_SLIPS.pattern, _RUN.pattern), swift=True, instead={0: _single()})
+_ODD: Final = PatternSet((_SLIPS, _RUN.pattern), swift=True, instead={0: _single()})
 """Both at once: most texts have neither."""
 
 
@@ -81,14 +86,17 @@ def mendings(view: View) -> Iterator[View]:
 
 def mended(view: View) -> View | None:
     """Return canonical ``view`` with its slips mended, or nothing where there are none."""
-    builder, position = Builder(view), 0
-    for found in _SLIPS.finditer(view.text):
-        start, end = found.span()
-        builder.copy(position, start)
-        builder.put(_MEANT[view.text[start:end]], start, end)
-        position = end
-    if not position:
+    words = view.text.encode("utf-8", "surrogatepass").translate(_NO_WORD).split()
+    if _WRITTEN.isdisjoint(words):
         return None
+    builder, position = Builder(view), 0
+    for found in _WORD.finditer(view.text):
+        meant = _MEANT.get(found[0])
+        if meant is not None:
+            start, end = found.span()
+            builder.copy(position, start)
+            builder.put(meant, start, end)
+            position = end
     builder.copy(position, len(view.text))
     return builder.view(Channel.DECODED, "misspelt")
 

@@ -22,7 +22,8 @@ from checkvalve.filters.linear import Pattern, PatternSet
 pytestmark = pytest.mark.skipif(swift.hyperscan is None, reason="Hyperscan has no wheel for this machine")
 SETS = {
     "roles": roles._ALL,
-    "triggers": decoding._SET,
+    "triggers": decoding._SETS[0][1],
+    "runs": decoding._SETS[1][1],
     "slips": spelling._ODD,
     "formulas": tables._FORMULAS,
     "markdown": markdown._ABLE,
@@ -137,6 +138,22 @@ def test_the_longest_words_stay(pattern: str, expected: str) -> None:
 def test_runs_of_base64_are_those_of_the_pattern(text: str) -> None:
     plain = text.replace("\ud800", "")
     assert list(base64_places(plain)) == [found.span() for found in Pattern(REGIONS[0][1]).finditer(plain)]
+
+
+@pytest.mark.parametrize("name", decoding._TRIGGERS)
+def test_a_trigger_that_bytes_do_not_show_is_looked_for_in_characters(name: str) -> None:
+    assert swift.bytewise(decoding._TRIGGERS[name])[1] == (name not in decoding._SURE)
+
+
+COUNTED = (
+    "=", "= ", '"', "'", "é", "ab", "中", "x" * 99, "é" * 99, ";", "+", " ", "\n", "\r", "\t", "\x0b", "\xa0", "\n \t",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(COUNTED), max_size=40).map("".join), st.integers(1, 8))
+def test_what_is_looked_for_in_characters_is_what_re2_says(text: str, often: int) -> None:
+    for name, one in decoding._SURE.items():
+        assert (one.search(text * often) is not None) == Pattern(decoding._TRIGGERS[name]).found(text * often)
 
 
 COMMENT = Pattern(r"(?m)(?:^[ \t]*|[ \t])(?:#|//|--|;;|%%)[ \t]?([^\n]{12,})|/\*([^*]{12,})\*/")
