@@ -19,7 +19,7 @@ from checkvalve.approvals.records import State
 from checkvalve.approvals.retention import prune
 from checkvalve.approvals.verify import verify
 from tests.approvals.made import ALLOW
-from tests.conformance.test_restart import OLD, Place, assert_good, log
+from tests.conformance.restart_world import OLD, Place, assert_good, log
 
 __all__ = ["log"]
 pytestmark = pytest.mark.claim("C5")

@@ -20,7 +20,7 @@ from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import events
 from tests.approvals.made import Desk, HandClock
 from tests.approvals.sealed import write as plain
-from tests.conformance.test_restart import NEW, OLD, Place
+from tests.conformance.restart_world import NEW, OLD, Place
 
 pytestmark = pytest.mark.claim("C5")
 

