@@ -1,4 +1,4 @@
-"""A log that was tampered with is closed and a new one begun: what verifies, what runs, and what is left to a person."""
+"""A log that was tampered with is closed and a new one begun: what verifies, what runs, and what a person is left."""
 
 from __future__ import annotations
 
