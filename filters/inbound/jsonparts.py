@@ -21,7 +21,7 @@ BETWEEN: Final = re.compile(r"[\s\[\]{},:0-9.eE+-]|true|false|null|NaN|Infinity"
 _ALL_BETWEEN: Final = re.compile(rf"(?:{BETWEEN.pattern})*+")
 _LISTED: Final = " \t\r\n,[]"
 _DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
-_BEFORE_QUOTE: Final = re.compile(r'\\++(?=")')
+_ESCAPED: Final = '\\"'
 _KNOWN: Final = 4_096  # forms that are remembered
 _SHORT: Final = 80  # characters of such a form
 
@@ -94,12 +94,16 @@ def _escaped(text: str) -> list[int]:
     """Return the numbers of the quotes that a backslash keeps from ending a string."""
     found: list[int] = []
     count = place = 0
-    for run in _BEFORE_QUOTE.finditer(text):
-        end = run.end()
-        if (end - run.start()) % 2:
-            count += text.count('"', place, end)
-            place = end
+    at = text.find(_ESCAPED)
+    while at >= 0:
+        first = at
+        while first and text[first - 1] == "\\":
+            first -= 1
+        if (at - first) % 2 == 0:
+            count += text.count('"', place, at + 1)
+            place = at + 1
             found.append(count)
+        at = text.find(_ESCAPED, at + 2)
     return found
 
 

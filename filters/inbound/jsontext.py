@@ -26,6 +26,7 @@ _OPENS: Final = re.compile(r'\s*+[\[{][\s\[{]*+"')
 _PLAIN: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _FREQUENT: Final = (("\\n", "\n"), ('\\"', '"'), ("\\r", "\r"), ("\\t", "\t"), ("\\/", "/"))
 """Escapes that stand for themselves alone, and can be undone all at once where no backslash is written itself."""
+_MANY: Final = 200  # escapes from which it is faster to do so
 _STRUCTURED: Final = re.compile(
     r"(?:\s|\\[nrt])*+(?:[\[{]|BEGIN:V|[A-Za-z-]{2,40}: [^\n\\]{1,400}(?:\\r)?\\n[A-Za-z-]{2,40}: )"
 )
@@ -55,7 +56,8 @@ def leaves(view: View) -> Iterator[View]:
     keys, values = found.letters[1:].translate(HAS_COLON), bytearray(found.letters[1:].translate(NO_COLON))
     said = list(filter(None, compress(strings, values)))
     together = JOINT.join(said)
-    if any(hint in together for hint in _HINTS):
+    long = [item for item in said if len(item) >= _LONG] if any(hint in together for hint in _HINTS) else []
+    if any(map(_may_be_more, long)):
         for at in [number for number, item in enumerate(strings) if len(item) >= _LONG]:
             if values[at] and _may_be_more(strings[at]):
                 values[at] = 0
@@ -107,7 +109,7 @@ def undone(text: str) -> str:
     """Return ``text`` with its escapes undone."""
     if "\\" not in text:
         return text
-    if "\\\\" not in text:
+    if text.count("\\") > _MANY and "\\\\" not in text:
         for written, sign in _FREQUENT:
             text = text.replace(written, sign)
     return _ESCAPE.sub(_meant, text) if "\\" in text else text

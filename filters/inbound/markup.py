@@ -9,24 +9,24 @@ Guarantees: linear; entities are undone with their places; a declaration of enti
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate, compress
+from operator import add, sub
 from typing import Final
 
+from checkvalve.filters.inbound import references
+from checkvalve.filters.inbound.flow import OPENING, Flow, content
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.styles import hidden_names, hides
 from checkvalve.filters.inbound.tags import PARAGRAPH, TOKEN, Tag, names, tag_of
-from checkvalve.filters.inbound.views import Builder, View
+from checkvalve.filters.inbound.tokens import CDATA, COLOURED, CUT, DIVIDES, HIDES, OTHER, TEXTS, Numbers
+from checkvalve.filters.inbound.views import JOINT, Builder, Trail, View
 from checkvalve.filters.linear import PatternSet
 from checkvalve.filters.outcomes import Channel, Severity
 
-_ENTITY: Final = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
-
-
 _VOID: Final = names("area base br col embed hr img input link meta param source track wbr !doctype")
-_RAW: Final = frozenset({"script", "style", "xmp", "noembed", "noframes"})
 _PROSE: Final = re.compile(r"[^\W\d_]{2,}[^<]{0,40}\s[^\W\d_]{2,}")
 _BLOCKS: Final = names(
     "address article aside blockquote div dl fieldset footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section "
@@ -46,8 +46,9 @@ _ENDED_BY: Final = {
 _PAGE: Final = names("body html")
 _MAX_OPEN: Final = 2_000
 _MAX_BACK: Final = 64  # open elements among which an end tag finds its own
-_MAX_TAGS: Final = 2_000  # different tags of one page that are remembered
-_LONG_TAG: Final = 400
+_NOT: Final = bytes((1, 0)) + bytes(254)
+_IS_SAYING: Final = bytes(bool(mark & (TEXTS | OTHER)) for mark in range(256))
+_PLAIN_TYPE: Final = "<!doctype html>"
 _ASIDE: Final = ("<!--", "style", "hidden", "alt=", "<template", "<noscript")
 """What a text that is no page has where it has comments or hidden elements."""
 _SIGNS: Final = PatternSet(("|".join(_ASIDE),), ignore_case=True, swift=True)
@@ -66,30 +67,35 @@ _OUTSIDE: Final = _Element("", 0, hidden=False, background="white")
 
 @dataclass(slots=True)
 class _Page:
-    """One pass over a page: what goes where so far."""
+    """One pass over a page: its tokens with a number for each, the texts before, between and behind them, and the rest."""
 
     view: View
     notes: Notes
-    shown: Builder
+    numbers: Numbers
+    texts: list[str]
+    tokens: list[str]
     hidden: Builder
-    aside: Builder
-    names: frozenset[str] = frozenset()
+    marks: bytes = b""
+    aside: list[str] = field(default_factory=list)
     stack: list[_Element] = field(default_factory=list)
-    tags: dict[str, Tag] = field(default_factory=dict)
+    _ends: list[int] = field(default_factory=list)
 
     @property
     def unseen(self) -> bool:
         return bool(self.stack) and self.stack[-1].hidden
 
-    def tag(self, found: re.Match[str]) -> Tag:
-        """Return what a tag says; a page has the same few tags over and over."""
-        written = found[0]
-        tag = self.tags.get(written)
-        if tag is None:
-            tag = tag_of(found)
-            if len(self.tags) < _MAX_TAGS and len(written) < _LONG_TAG:
-                self.tags[written] = tag
-        return tag
+    @property
+    def ends(self) -> list[int]:
+        """Where each token ends, and the text."""
+        if not self._ends:
+            sizes = map(add, map(len, self.texts), map(len, (*self.tokens, "")))
+            self._ends = list(accumulate(sizes))
+        return self._ends
+
+    def span(self, at: int) -> tuple[int, int]:
+        """Return where a token stands; the one after the last is the end."""
+        end = self.ends[at]
+        return (end - len(self.tokens[at]) if at < len(self.tokens) else end), end
 
     def open(self, tag: Tag, start: int) -> None:
         """Take a start tag in; it may end an element that nobody closed."""
@@ -101,18 +107,7 @@ class _Page:
         outer = stack[-1] if stack else _OUTSIDE
         background = tag.ground or outer.background
         hidden = outer.hidden or tag.hides or (bool(tag.style) and hides(tag.style, background))
-        stack.append(_Element(name, start, hidden or (bool(self.names) and self._named(tag)), background))
-
-    def _named(self, tag: Tag) -> bool:
-        """Say whether the style sheet hides an element of this name, class or id."""
-        name, classes = tag.name, tag.attributes.get("class", "").split()
-        given = {
-            name,
-            *(f".{item}" for item in classes),
-            *(f"{name}.{item}" for item in classes),
-            f"#{tag.attributes.get('id', '')}",
-        }
-        return bool(given & self.names)
+        stack.append(_Element(name, start, hidden or self.numbers.names(tag), background))
 
     def close(self, name: str, start: int, end: int) -> None:
         """Take an end tag in: it closes the innermost element of its name, and all inside that.
@@ -153,101 +148,147 @@ class _Page:
 
 def channels(view: View, notes: Notes) -> Iterator[View]:
     """Yield what a page shows, what it hides, and what stands in its attributes and head."""
-    page = _Page(view, notes, Builder(view), Builder(view), Builder(view))
-    text = view.text
-    if "<style" in text.lower():
-        sheets = re.findall(r"<style[^>]{0,500}>(.*?)(?:</style|\Z)", text, re.DOTALL | re.IGNORECASE)
-        page.names = hidden_names("".join(sheets[:50]))
-    _read(page, text)
-    page.end()
-    if page.shown:
-        yield page.shown.view()
-    if page.hidden:
-        yield page.hidden.view(Channel.HIDDEN, "markup")
-    if page.aside:
-        yield page.aside.view(Channel.METADATA, "markup")
-
-
-def _read(page: _Page, text: str) -> None:  # noqa: C901, PLR0912  # the loop over all tags: calls cost more than steps
-    """Take all tokens of a page in, and the text between them."""
-    position, stack, tags = 0, page.stack, page.tags
-    shown, hidden, aside, plain = page.shown, page.hidden, page.aside, "&" not in text
-    search = TOKEN.search
-    while (found := search(text, position)) is not None:
-        start, end = found.span()
-        builder = hidden if stack and stack[-1].hidden else shown
-        if position < start:
-            if plain:
-                builder.copy(position, start)
-            else:
-                _unescaped(builder, position, start)
-        position = end
-        if found.lastgroup != "rest":
-            _section(page, builder, found)
-            continue
-        tag = tags.get(found[0]) or page.tag(found)
-        if tag.divides == PARAGRAPH:
-            builder.joint(start)
-        elif tag.divides:
-            builder.line(start)
-        for first, last in tag.texts:
-            aside.joint(start + first)
-            _unescaped(aside, start + first, start + last)
-        if tag.closes:
-            if stack and stack[-1].name == tag.name and not stack[-1].hidden:
-                stack.pop()
-            else:
-                page.close(tag.name, start, end)
-        elif tag.name in _RAW or tag.name == "title":
-            position = _raw(page, tag.name, end)
-        else:
-            page.open(tag, start)
-    if position < len(text):
-        _unescaped(page.hidden if page.unseen else page.shown, position, len(text))
-
-
-def _raw(page: _Page, name: str, start: int) -> int:
-    """Take in what stands in an element whose content is no markup; return where that ends."""
-    closing = re.compile(rf"</{name}|\Z", re.IGNORECASE).search(page.view.text, start)
-    end = closing.start() if closing else len(page.view.text)
-    if start < end:
-        page.aside.joint(start)
-        page.aside.copy(start, end)
-    return end
-
-
-def _section(page: _Page, builder: Builder, found: re.Match[str]) -> None:
-    if found["comment"] is not None:
-        page.hidden.joint(found.start())
-        page.hidden.copy(*found.span("comment"))
-        page.cut(*found.span(), "comment")
-        return
-    if found["cdata"] is not None:
-        builder.copy(*found.span("cdata"))
-        return
-    if found[0].lower() != "<!doctype html>":
-        start, end = found.span("declaration")
-        page.aside.joint(start)
-        _unescaped(page.aside, start, end)
-    if "<!ENTITY" in found[0] or ("<!DOCTYPE" in found[0].upper() and "[" in found[0]):
-        page.notes.find("entity-declaration", page.view, *found.span(), Severity.MEDIUM)
-        page.notes.leave("entity-declaration")
+    yield from _parts(view, notes, shown=True)
 
 
 def asides(view: View, notes: Notes) -> Iterator[View]:
     """Yield comments and hidden elements of a text that has some tags in it and is no page."""
     if not _SIGNS.may_match(view.text) or not any(sign in view.text.lower() for sign in _ASIDE):
         return
-    yield from (part for part in channels(view, notes) if part.channel is not Channel.VISIBLE)
+    yield from _parts(view, notes, shown=view.channel is not Channel.VISIBLE)
 
 
-def _unescaped(builder: Builder, start: int, end: int) -> None:
-    """Append a stretch with its character references undone."""
-    if builder.parent.text.find("&", start, end) < 0:
-        builder.copy(start, end)
+def _parts(view: View, notes: Notes, *, shown: bool) -> Iterator[View]:
+    text, names = view.text, frozenset[str]()
+    if "<style" in text.lower():
+        sheets = re.findall(r"<style[^>]{0,500}>(.*?)(?:</style|\Z)", text, re.DOTALL | re.IGNORECASE)
+        names = hidden_names("".join(sheets[:50]))
+    pieces = CUT.split(text)
+    page = _Page(view, notes, Numbers(names), pieces[::2], pieces[1::2], Builder(view))
+    page.marks = bytes(map(page.numbers.__getitem__, page.tokens))
+    unseen = _read(page)
+    if shown:
+        seen = bytes(unseen.translate(_NOT))
+        flow = Flow(page.texts, page.tokens, page.marks)
+        if 0 in seen:
+            texts = [*compress(page.texts, seen), *[""] * unseen[-1]]
+            flow = Flow(texts, list(compress(page.tokens, seen)), bytes(compress(page.marks, seen)))
+        if flow:
+            yield view.made(flow.text(), lambda: _shown_trail(page, flow, seen))
+    if page.hidden:
+        yield page.hidden.view(Channel.HIDDEN, "markup")
+    if page.aside:
+        yield view.made(JOINT.join(page.aside), lambda: _aside_trail(page), Channel.METADATA, "markup")
+
+
+def _read(page: _Page) -> bytearray:
+    """Take in all tokens that say something; return for each, and for the end, whether that is hidden."""
+    unseen = bytearray(len(page.texts))
+    done = _until_shown(page, unseen)
+    texts, tokens = page.numbers.texts, page.tokens
+    for at in compress(range(done, len(tokens)), page.marks[done:].translate(_IS_SAYING)):
+        if page.marks[at] & TEXTS:
+            page.aside += texts[tokens[at]]
+        else:
+            _section(page, at)
+    page.end()
+    return unseen
+
+
+def _until_shown(page: _Page, unseen: bytearray) -> int:
+    """Follow the open elements up to where nothing is hidden any more, ever; return the number of tokens until there."""
+    stack, numbers = page.stack, page.numbers
+    may_hide = HIDES | COLOURED if numbers.grounds else HIDES
+    last = page.marks.translate(bytes(bool(mark & may_hide) for mark in range(256))).rfind(1)
+    for at, token in enumerate(page.tokens if last >= 0 else ()):
+        mark = page.marks[at]
+        if stack and stack[-1].hidden:
+            unseen[at] = 1
+            _hide(page, at, mark)
+        elif at > last:
+            return at
+        if mark & TEXTS:
+            page.aside += numbers.texts[token]
+        if mark & OTHER:
+            _section(page, at)
+        if mark & (OTHER | CDATA):
+            continue
+        tag = numbers.tag(token)
+        if not tag.closes:
+            page.open(tag, page.span(at)[0])
+        elif stack and stack[-1].name == tag.name and not stack[-1].hidden:
+            stack.pop()
+        else:
+            page.close(tag.name, *page.span(at))
+    if page.unseen:
+        unseen[-1] = 1
+        _hide(page, len(page.tokens), 0)
+    return len(page.tokens) if last >= 0 else 0
+
+
+def _hide(page: _Page, at: int, mark: int) -> None:
+    """Take in what is hidden: the text before a token, how the token divides words, and a section as it is written."""
+    end, _ = page.span(at)
+    start = end - len(page.texts[at])
+    if start < end:
+        references.append(page.hidden, start, end)
+    if mark & DIVIDES == PARAGRAPH:
+        page.hidden.joint(end)
+    elif mark & DIVIDES:
+        page.hidden.line(end)
+    elif mark & CDATA:
+        page.hidden.copy(end + OPENING, end + OPENING + len(content(page.tokens[at])))
+
+
+def _section(page: _Page, at: int) -> None:
+    """Take in an element whose content is no markup, a comment or a declaration."""
+    token = page.tokens[at]
+    begun = token.find(">")
+    if begun > 0 and token[1:begun].isalnum():  # a tag that is nothing but a name
+        page.aside += [token[begun + 1 :]] if begun + 1 < len(token) else []
+        return
+    start, end = page.span(at)
+    text = page.view.text
+    found = TOKEN.match(text, start)
+    if found is None:
+        return
+    if found.lastgroup == "rest":
+        page.aside += [references.undone(text[start + first : start + last]) for first, last in tag_of(found).texts]
+        if found.end() < end:
+            page.aside.append(text[found.end() : end])
+    elif found["comment"] is not None:
+        page.hidden.joint(start)
+        page.hidden.copy(*found.span("comment"))
+        page.cut(start, end, "comment")
     else:
-        builder.undone(_ENTITY, _meant, start, end)
+        if found[0].lower() != _PLAIN_TYPE:
+            page.aside.append(references.undone(found["declaration"]))
+        if "<!ENTITY" in found[0] or ("<!DOCTYPE" in found[0].upper() and "[" in found[0]):
+            page.notes.find("entity-declaration", page.view, start, end, Severity.MEDIUM)
+            page.notes.leave("entity-declaration")
 
 
-def _meant(found: re.Match[str]) -> str:
-    return html.unescape(found[0])
+def _shown_trail(page: _Page, flow: Flow, seen: bytes) -> Trail:
+    """Return where what is shown came from."""
+    starts = list(compress([0, *page.ends], seen))
+    places = list(compress(map(sub, page.ends, map(len, page.tokens)), seen))
+    return flow.trail(page.view, [*starts, *[len(page.view.text)] * (len(flow.texts) - len(starts))], places)
+
+
+def _aside_trail(page: _Page) -> Trail:
+    """Return where the texts came from that only software reads."""
+    builder, text = Builder(page.view), page.view.text
+    for at in compress(range(len(page.tokens)), page.marks.translate(_IS_SAYING)):
+        start, end = page.span(at)
+        found = TOKEN.match(text, start)
+        if found is not None and found.lastgroup == "rest":
+            for first, last in tag_of(found).texts:
+                builder.joint(start + first)
+                references.append(builder, start + first, start + last)
+            if found.end() < end:
+                builder.joint(found.end())
+                builder.copy(found.end(), end)
+        elif found is not None and found["comment"] is None and found[0].lower() != _PLAIN_TYPE:
+            builder.joint(found.start("declaration"))
+            references.append(builder, *found.span("declaration"))
+    return builder.trail()

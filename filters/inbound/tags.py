@@ -20,12 +20,12 @@ TOKEN: Final = re.compile(
     re.DOTALL,
 )
 """Everything between two stretches of text; ``rest`` is the last group of a tag and of nothing else."""
-_ATTRIBUTE: Final = re.compile(r"([^\s\"'<>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'=<>`]++)))?")
+ATTRIBUTE: Final = re.compile(r"([^\s\"'<>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'=<>`]++)))?")
 
 _PROSE: Final = re.compile(r"[\s&%\\]|[^\x00-\x7f]")
-_SHORTEST: Final = 8  # characters of an attribute that are no sentence
+SHORTEST: Final = 8  # characters of an attribute that are no sentence
 _LONG: Final = 24  # characters from which an attribute without a blank may hold an encoding
-_BARE: Final = 3  # words in a tag that are given no value, from which they may be a sentence
+BARE: Final = 3  # words in a tag that are given no value, from which they may be a sentence
 
 
 def names(text: str) -> frozenset[str]:
@@ -37,9 +37,10 @@ _INLINE: Final = names(
     "a abbr b bdi bdo big cite code data dfn em font i kbd mark q s samp small span strike strong sub sup time tt u var "
     "wbr"
 )
-_UNSEEN: Final = frozenset(
+UNSEEN: Final = frozenset(
     {"template", "noscript", "head", "datalist", "desc", "metadata", "audio", "video", "canvas", "object"}
 )
+"""Elements that are not shown, whatever their attributes say."""
 _TEXTS: Final = names(
     "alt title aria-label aria-description aria-roledescription placeholder content summary label value abbr cite longdesc "
     "href src action data srcdoc"
@@ -67,21 +68,31 @@ class Tag:
     hides: bool = False  # by its name or an attribute, whatever its style says
 
 
+def divides(name: str) -> int:
+    """Return how the tags of an element divide words."""
+    return 0 if name in _INLINE else LINE if name in _LINES else PARAGRAPH
+
+
 def tag_of(found: re.Match[str]) -> Tag:
     """Return what the tag says that :data:`TOKEN` found."""
     name = found["name"].lower()
-    divides = 0 if name in _INLINE else LINE if name in _LINES else PARAGRAPH
+    between = divides(name)
     if not found["rest"]:
-        return Tag(name, bool(found["close"]), divides, hides=name in _UNSEEN)
+        return Tag(name, bool(found["close"]), between, hides=name in UNSEEN)
     if found["close"]:
-        return Tag(name, True, divides, texts=_whole(found), hides=name in _UNSEEN)
+        return Tag(name, True, between, texts=_whole(found), hides=name in UNSEEN)
     attributes, texts = _attributes(found)
+    return with_attributes(name, attributes, texts)
+
+
+def with_attributes(name: str, attributes: Mapping[str, str], texts: tuple[tuple[int, int], ...] = ()) -> Tag:
+    """Return what a start tag says with these attributes, their names in small letters."""
     style = declarations(attributes["style"]) if "style" in attributes else {}
     if name == "font" and "color" in attributes:
         style.setdefault("color", attributes["color"])
     ground = style.get("background-color") or style.get("background", "").split(" ")[0] or attributes.get("bgcolor", "")
-    unseen = name in _UNSEEN or "hidden" in attributes
-    return Tag(name, False, divides, attributes, texts, style, colour(ground), unseen)
+    unseen = name in UNSEEN or "hidden" in attributes
+    return Tag(name, False, divides(name), attributes, texts, style, colour(ground) if ground else "", unseen)
 
 
 def _attributes(found: re.Match[str]) -> tuple[dict[str, str], tuple[tuple[int, int], ...]]:
@@ -89,23 +100,23 @@ def _attributes(found: re.Match[str]) -> tuple[dict[str, str], tuple[tuple[int, 
     attributes: dict[str, str] = {}
     texts, bare = [], 0
     text, base = found.string, found.start()
-    for item in _ATTRIBUTE.finditer(text, *found.span("rest")):
+    for item in ATTRIBUTE.finditer(text, *found.span("rest")):
         group = next((number for number in (2, 3, 4) if item[number] is not None), 0)
         name = item[1].lower()
         start, end = item.span(group) if group else (item.end(), item.end())
         attributes.setdefault(name, html.unescape(text[start:end]))
         bare += not group
-        if end - start > _SHORTEST and (name in _TEXTS or name.startswith("data-") or _may_say(text, start, end)):
+        if end - start > SHORTEST and is_said(name, text[start:end]):
             texts.append((start - base, end - base))
-    return attributes, tuple(texts) if bare < _BARE else (*texts, *_whole(found))
+    return attributes, tuple(texts) if bare < BARE else (*texts, *_whole(found))
 
 
-def _may_say(text: str, start: int, end: int) -> bool:
-    """Say whether the value of an attribute that nobody knows may be words, or words in an encoding."""
-    return end - start >= _LONG or _PROSE.search(text, start, end) is not None
+def is_said(name: str, value: str) -> bool:
+    """Say whether an attribute is text by its name, or may be words, or words in an encoding, by its value."""
+    return len(value) >= _LONG or name in _TEXTS or name.startswith("data-") or _PROSE.search(value) is not None
 
 
 def _whole(found: re.Match[str]) -> tuple[tuple[int, int], ...]:
     """Return where all stands that a tag holds beside its name."""
     start, end = found.span("rest")
-    return ((start - found.start(), end - found.start()),) if end - start > _SHORTEST else ()
+    return ((start - found.start(), end - found.start()),) if end - start > SHORTEST else ()

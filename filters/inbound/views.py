@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import Final
 
 from checkvalve.filters.outcomes import Channel
@@ -46,6 +46,19 @@ class Trail:
         self._firsts.extend(places[0::3])
         self._lasts.extend(places[1::3])
         self._exact += bytes(places[2::3])
+
+    def fill(self, texts: Sequence[str], firsts: Sequence[int], lasts: Sequence[int], same: Sequence[int]) -> None:
+        """Append pieces as :meth:`extend` does, their numbers in three rows."""
+        sizes = list(map(len, texts))
+        if 0 in sizes:
+            firsts, lasts, same = (list(compress(row, sizes)) for row in (firsts, lasts, same))
+            sizes = list(filter(None, sizes))
+        starts = list(accumulate(sizes, initial=self._size))
+        self._size = starts.pop()
+        self._starts.extend(starts)
+        self._firsts.extend(firsts)
+        self._lasts.extend(lasts)
+        self._exact += bytes(same)
 
     @property
     def is_whole(self) -> bool:
@@ -212,6 +225,12 @@ class Builder:
         self._places += places[3:] if first else places
         if len(self._texts) > _LOOSE:
             self._pack()
+
+    def row(self, texts: Sequence[str], firsts: Sequence[int], lasts: Sequence[int], same: Sequence[int]) -> None:
+        """Append pieces, each with its stretch of the parent, and 1 where it is those characters: all at once."""
+        self._pack()
+        self._trail.fill(texts, firsts, lasts, same)
+        self._packed.append("".join(texts))
 
     def _pack(self) -> None:
         if self._texts:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkvalve.filters.inbound import jsonparts, jsontext, markup, rules, spelling, terminal
+from checkvalve.filters.inbound import jsonparts, jsontext, references, rules, spelling, terminal
 from checkvalve.filters.inbound.canonical import canonical, fold, is_plain
 from checkvalve.filters.inbound.notes import Notes
 from checkvalve.filters.inbound.views import JOINT, Builder, View
@@ -135,20 +134,9 @@ def test_a_view_is_the_same_packed_early_or_late(steps: list[tuple[str, int, int
                 case "l":
                     builder.line(at)
                 case _:
-                    builder.undone(markup._ENTITY, markup._meant, at, 14)
+                    builder.undone(references._REFERENCE, references._meant, at, 14)
             if not loose:
                 builder._pack()
         view = builder.view()
         made.append((view.text, [view.origin(start, start + 1) for start in range(len(view.text))]))
     assert made[0] == made[1]
-
-
-@given(TEXTS)
-def test_a_page_reads_the_same_when_no_tag_is_remembered(text: str) -> None:
-    def read(tags: int) -> list[object]:
-        with patch.object(markup, "_MAX_TAGS", tags):
-            notes = Notes()
-            views = list(markup.channels(View(text * 3), notes))
-        return [*((view.text, view.channel) for view in views), *notes.findings, *notes.edits]
-
-    assert read(0) == read(2_000)
