@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
-from click.testing import Result
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from typer.testing import CliRunner
 
@@ -130,7 +130,7 @@ def soft_token(folder: Path, patched: pytest.MonkeyPatch) -> Iterator[SoftToken]
         library.finalize()  # the next one reads the settings of another token
 
 
-def runner(settings: Settings) -> Callable[..., Result]:
+def runner(settings: Settings) -> Callable[..., Any]:
     """Return what runs `checkvalve audit` with these settings."""
     app = typer.Typer()
     place = audit_app(lambda: Store.open(settings.database_url, create=False), lambda: log_place(settings))
