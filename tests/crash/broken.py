@@ -16,7 +16,17 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import attempts, audit, claims, moves, records, sealer, sqlite_file
+from checkvalve.approvals import (
+    attempts,
+    audit,
+    claims,
+    moves,
+    probe_record,
+    records,
+    retries,
+    sealer,
+    sqlite_file,
+)
 from checkvalve.approvals.checkpoints import Checkpoint, sign
 from checkvalve.approvals.lastsigned import write_signed
 from checkvalve.approvals.merkle import Frontier, leaf_hash
@@ -165,6 +175,22 @@ def waking_is_a_yes(_: Job) -> None:
     claims.Claims.take = woken  # type: ignore[method-assign]
 
 
+def other_key(_: Job) -> None:
+    """A second try that the remote side takes for another call."""
+    same = "idempotency_key=previous.idempotency_key"
+    _rewritten(attempts, "claim", (same, "idempotency_key=owner[-36:]"))
+
+
+def no_bound(_: Job) -> None:
+    """A key that is tried for as long as somebody comes back."""
+    retries.is_over = lambda *_, **__: False
+
+
+def early_no(_: Job) -> None:
+    """A probe that is believed while the request may still be on its way."""
+    _rewritten(probe_record, "_judged", ("answer.asked <", "0 >"))
+
+
 def _sound(_: Job) -> None:
     """Leave everything as it is: the control of the controls."""
 
@@ -185,6 +211,9 @@ BUILDS: Final[dict[str, Callable[[Job], None]]] = {
             no_previous,
             no_rehash,
             waking_is_a_yes,
+            other_key,
+            no_bound,
+            early_no,
         )
     },
 }

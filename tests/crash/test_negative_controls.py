@@ -13,6 +13,7 @@ from tests.crash.nursery import Nursery
 PROGRAM = Path(__file__).with_name("builds.py")
 DEFENCES = "tests/conformance/test_defences.py"
 CYCLES = "tests/crash/test_cycles.py"
+KEYS = "tests/conformance/test_key_retries.py"
 NOTICED = {  # build: what must notice it, and what it must say
     "no_compare": (f"{DEFENCES}::test_who_read_a_row_before_it_moved_on_cannot_move_it[sqlite]", "DID NOT RAISE"),
     "no_used_grant": (f"{DEFENCES}::test_a_permit_that_was_used_serves_no_second_claim[sqlite]", "DID NOT RAISE"),
@@ -29,6 +30,12 @@ NOTICED = {  # build: what must notice it, and what it must say
     "retry_unknown": (
         f"{CYCLES}::test_replicas_that_are_killed_at_any_moment_do_nothing_twice_and_lose_nothing[sqlite]",
         "two effects of one approval|two attempts of one approval|killed inside the window|a yes was lost",
+    ),
+    "other_key": (f"{KEYS}::test_a_late_end_of_the_first_owner_is_not_recorded_over_the_second[sqlite]", "first.key"),
+    "no_bound": (f"{KEYS}::test_after_so_many_tries_it_stays_for_a_person[sqlite]", "assert 4 == 3"),
+    "early_no": (
+        "tests/gateway/test_probes.py::test_that_nothing_is_there_counts_once_no_request_can_be_on_its_way",
+        "unknown",
     ),
     "no_fsync": ("tests/crash/test_power_cut.py::test_a_promise_outlives_the_power", "a promise was lost"),
 }

@@ -18,6 +18,8 @@ from checkvalve.approvals.claims import Claim, Claims
 from checkvalve.approvals.clock import micros
 from checkvalve.approvals.errors import ConflictError, NotAllowedError
 from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.probe_record import settle
+from checkvalve.approvals.probes import PAUSE, Answer
 from checkvalve.approvals.records import State
 from checkvalve.approvals.retries import MAX_TRIES, WITHIN
 from checkvalve.approvals.revoking import revoke
@@ -192,6 +194,17 @@ class QueueMachine(RuleBasedStateMachine):
             assert before is not State.UNKNOWN
         else:
             self.settled.add(name)
+
+    @rule(name=proposed, says=st.sampled_from([True, False, False, None]))
+    def probe(self, name: str, says: bool | None) -> None:
+        before = self.desk.queue.get(name)
+        after = settle(self.desk.queue, before, Answer("look", says, "why", asked=self.clock.now))
+        if after == before:
+            return
+        assert (before.state, self.kinds[name], after.decided_by) == (State.UNKNOWN, Idempotency.PROBE, "probe")
+        assert after.state is (State.CONFIRMED_DONE if says else State.CONFIRMED_NOT_DONE)
+        assert says or self.clock.now >= self.begun[name][-1] + micros(LEASE + PAUSE)
+        self.settled.add(name)
 
     @rule(minutes=st.sampled_from([1, 1, 1, 20, 61, 60 * 25]))
     def wait(self, minutes: int) -> None:
