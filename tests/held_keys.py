@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +69,11 @@ class _Key:
         return self.service.keys[self.label].sign(message)
 
 
+@cache
 def module() -> Path:
-    """Return the library of SoftHSM."""
-    return next(path for path in Path("/usr").glob("lib*/**/libsofthsm2.so"))
+    """Return the library of SoftHSM, where Debian and others have it."""
+    known = ("lib/softhsm", "lib/*/softhsm", "lib64/softhsm", "lib64/pkcs11", "local/lib/softhsm")
+    return next(path for folder in known for path in Path("/usr").glob(f"{folder}/libsofthsm2.so"))
 
 
 @dataclass

@@ -147,6 +147,12 @@ def test_a_stolen_log_is_closed_and_goes_on_with_a_key_of_the_token(
     (tmp_path / "token").write_text(fill(store).token)
     run = runner(token.with_token())
     assert run("seal").exit_code == 0
+    before = log_place(token.with_token()).key_file().read_text()
+    token.take_out()
+    refused = run("restart", "--note", "the key lay in a backup", "--token-file", tmp_path / "token")
+    assert (refused.exit_code, "the token 'checkvalve tests' does not sign" in refused.output) == (2, True)
+    assert log_place(token.with_token()).key_file().read_text() == before, "nothing was closed"
+    token.put_back()
     done = run("restart", "--note", "the key lay in a backup", "--token-file", tmp_path / "token")
     assert (done.exit_code, held(token.with_token()).signer) == (0, "pkcs11"), done.output
     assert run("verify").exit_code == 0
