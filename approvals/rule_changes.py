@@ -6,7 +6,8 @@ recorded calls was worked out before, and is stored with them.
 account. Nobody is asked twice where nothing was in force before, or where the rules in force say that one person uses
 the gateway: then the record says why one was enough.
 3. What was in force ends then, or after the time that the change says, so that several hosts can be brought up to date.
-4. A change is confirmed only while what it was compared with is still in force.
+4. A change is confirmed only while what it was compared with is still in force. 5. Other review rules than those in
+force are taken only where the people who are there can keep them (:mod:`rule_reach`).
 
 Guarantees: each step is one transaction with its event; write transactions pass one after the other, so of two people
 who confirm at the same moment one is told that it has happened.
@@ -29,9 +30,10 @@ from checkvalve.approvals.matching import one_named
 from checkvalve.approvals.refusals import DoneAlreadyError, EndedError, StaleError, TooManyError
 from checkvalve.approvals.review_tables import rule_changes
 from checkvalve.approvals.reviewers import Reviewer, Reviewers
-from checkvalve.approvals.roles import Role, require_role
+from checkvalve.approvals.roles import Role, accounts, require_role
 from checkvalve.approvals.rule_draft import RuleDraft, check_draft, words_kept
 from checkvalve.approvals.rule_people import FIRST, is_other, may_begin, why_alone
+from checkvalve.approvals.rule_reach import require_reachable
 from checkvalve.approvals.ruleset_store import (
     ADOPTED,
     WAITING,
@@ -113,7 +115,9 @@ class RuleChanges:
         """Store a change with its texts. Where nothing was in force and an administrator proposes, it counts at once.
 
         Raises:
-            ConflictError: it changes nothing, was proposed already, or was compared with what is no longer in force.
+            ConflictError: it changes nothing, was proposed already, was compared with what is no longer in force, or
+                has review rules that the people who are there cannot keep.
+            ConfigError: its review rules cannot be read.
             CredentialError, NotAllowedError: this person may not.
             QueueError: a text, the reason or the time is not what it has to be.
         """
@@ -144,6 +148,7 @@ class RuleChanges:
             account = require_role(connection, reviewer, Role.APPROVER, Role.ADMINISTRATOR)
             known = self._all(connection)
             self._require_new(known, draft.base, values["digest"])
+            self._require_reachable(connection, current_of(known), draft.texts["review"])
             keep_texts(connection, draft.texts.values())
             connection.execute(sa.insert(rule_changes).values(values))
             plain = ("id", "digest", "base", "note", "overlap")
@@ -165,7 +170,8 @@ class RuleChanges:
         """Agree as the second person to exactly the change with this digest; it counts from now on.
 
         Raises:
-            NotFoundError, ConflictError: there is none, or it does not wait for anybody any more.
+            NotFoundError, ConflictError: there is none, it does not wait for anybody any more, or its review rules
+                cannot be kept by those who are there now.
             DigestError: that is not the digest of this change.
             CredentialError, NotAllowedError: this person is no administrator, or proposed it.
         """
@@ -186,6 +192,7 @@ class RuleChanges:
                     "other rules are in force than those that this change was compared with",
                     remedy="nothing was changed; propose it again, so that people see what it changes now",
                 )
+            self._require_reachable(connection, current, read_text(connection, found.parts["review"]))
             other = is_other(connection, found.proposed_by, reviewer)
             alone = "" if other else why_alone(connection, current, self.tenant, reviewer)
             self._adopt(connection, found, current, reviewer.name, now, alone=alone)
@@ -211,6 +218,11 @@ class RuleChanges:
             body: dict[str, JSON] = {"id": found.id, "by": reviewer.name, "answer": said, "version": found.version + 1}
             self._log(connection, f"rules.{state}", body, now)
             return self._load(connection, name)
+
+    @staticmethod
+    def _require_reachable(connection: sa.Connection, current: RuleChange | None, review: str) -> None:
+        before = "" if current is None else read_text(connection, current.parts["review"])
+        require_reachable(before, review, accounts(connection, everyone=True))
 
     def _require_new(self, known: Changes, base: str, digest: str) -> None:
         current, waiting = current_of(known), [item for item in known if item.state == WAITING]

@@ -34,6 +34,7 @@ _AIMS: Final = frozenset({Role.TARGET.value, Role.SELECTOR.value, Role.COMMAND.v
 """Roles that say where a call goes, or what it does there."""
 _FIELD: Final = re.compile(r"[A-Za-z_]+")
 """A name that is one of a field; what else stands as a name in a secret object is as secret as a value."""
+_WHOLE: Final = re.compile(r"-?[1-9][0-9]*\.0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +192,8 @@ def seen(row: Proposal, veil: Veil) -> Seen:
 def offered(offer: Mapping[str, str], veil: Veil) -> str:
     """Return a value that somebody may accept, or has accepted, as it is shown."""
     value, role = offer["value"], offer["role"]
+    if offer.get("kind") == "number" and _WHOLE.fullmatch(value):
+        value = value[:-2]  # as the call has it: its canonical form knows no 60.0
     if role == Role.CREDENTIAL:
         return veil.shown(value, veil.whole(value))
     return veil.shown(value, veil.hidden(value, judged=role not in OPEN_ROLES))

@@ -120,7 +120,7 @@ class Veiling:
 
     def _accepted(self, item: Endorsed, veil: Veil) -> Endorsed:
         given = item.endorsement
-        value = offered({"role": given.role, "value": given.value}, veil)
+        value = offered(given.to_json(), veil)
         return replace(item, endorsement=replace(given, value=value))
 
     def _kept(self, veils: dict[str, Veil], thread: str) -> Veil:

@@ -23,7 +23,7 @@ from checkvalve.gateway.http_tokens import ApiTokens
 from checkvalve.gateway.ladder_keeper import LadderKeeper
 from checkvalve.gateway.logs import get_logger
 from checkvalve.gateway.places import tokens_file
-from checkvalve.gateway.rules_said import say_rules
+from checkvalve.gateway.rules_said import require_ever_kept, say_rules
 from checkvalve.gateway.seed_keeper import SeedKeeper
 from checkvalve.gateway.settings import LoadedSettings, Settings, refuse_reviewer_token
 from checkvalve.gateway.token_command import add_tokens
@@ -59,6 +59,10 @@ def _add_serve(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
             bool,
             typer.Option("--review-only", help="Serve the review pages alone: needs only the database, signs nothing."),
         ] = False,
+        allow_unreachable: Annotated[
+            bool,
+            typer.Option("--allow-unreachable", help="Start also where a quorum takes more people than have accounts."),
+        ] = False,
     ) -> None:
         """Serve the review pages and the pipeline of the settings, and go on with runs whose approvals were decided."""
         found = loaded()
@@ -77,15 +81,16 @@ def _add_serve(app: typer.Typer, loaded: Callable[[], LoadedSettings]) -> None:
         if not tokens.clients():
             remedy = "add a token: checkvalve token add NAME, or serve the review pages alone: --review-only"
             raise SettingsError("nobody may use the API yet", remedy)
-        serve(chosen, tokens)
+        serve(chosen, tokens, allow_unreachable=allow_unreachable)
 
 
-def serve(found: LoadedSettings, tokens: ApiTokens) -> None:
+def serve(found: LoadedSettings, tokens: ApiTokens, *, allow_unreachable: bool = False) -> None:
     """Serve until the process is told to stop.
 
     Raises:
         MissingExtraError: the extra ``server`` is not installed.
-        SettingsError: tools or models are not named, or nobody can listen at this address.
+        SettingsError: tools or models are not named, nobody can listen at this address, or a quorum takes more people
+            than have accounts.
     """
     try:
         import uvicorn  # noqa: F401, PLC0415  # an extra
@@ -105,6 +110,8 @@ def serve(found: LoadedSettings, tokens: ApiTokens) -> None:
         open_pipeline(gateway) as pipeline,
         ProbeKeeper(gateway.services, pipeline.tools),
     ):
+        if not allow_unreachable:
+            require_ever_kept(gateway.queue)
         say_rules(gateway.queue, found.settings.channels)
         app: Any = create_app(gateway, pipeline, tokens)
         if found.settings.review_pages:

@@ -94,6 +94,22 @@ def test_a_no_has_a_coded_reason(review: Review) -> None:
     assert (stored.state, stored.code, stored.note) == (State.REJECTED, "looks_like_attack", "phish")
 
 
+@pytest.mark.parametrize(
+    ("amount", "shown"), [(60.0, "60"), (60, "60"), (0.5, "0.5"), ("60.0", "60")], ids=["float", "int", "half", "text"]
+)
+def test_a_number_is_offered_as_people_write_it(review: Review, amount: object, shown: str) -> None:
+    row = review.ask("sums", "Pay the bill", [], "pay", to="DE0012", amount=amount)
+    found = re.search(r'<ul class="offers">(.*?)</ul>', review.card(row), re.DOTALL)
+    assert found
+    offers = [plain(offer) for offer in found[1].split("<li>")[1:]]
+    assert [re.findall(r"outsiders:\] (\S+) ", offer) for offer in offers] == [["DE0012"], [shown]], offers
+    queue = review.gateway.queue
+    who = queue.reviewers.authenticate(review.token)
+    queue.approve(row.id, who, row.digest, endorse=True)
+    assert shown in [item.endorsement.value for item in queue.veiling.accepted(queue.endorsed.list())]
+    assert len(queue.endorsements(row.thread)) == len(row.endorsable), "shown otherwise, and stored as it was"
+
+
 def test_an_offered_mandate_can_be_granted_and_taken_back(review: Review) -> None:
     proposal = review.filed()
     assert "november-bill.txt" in plain(review.card(proposal))
