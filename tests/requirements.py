@@ -93,8 +93,8 @@ CLAIMS: Final = (
         "single use",
         "An approval permits at most one attempt of one digest, before its deadline, decided by a person outside the "
         "requester set (a single-user profile may allow self-approval, and every record then says so); everything is "
-        "checked again right before the effect. When the outcome cannot be known the state is `unknown`, never a "
-        "silent retry.",
+        "checked again right before the effect. When the outcome cannot be known the state is `unknown`, and nothing "
+        "is tried again but what the manifest declares safe to repeat: a read, or a call that carries the same key.",
         "docs/approvals.md, docs/reviewing.md, docs/who-asked.md, docs/standing-rules.md, "
         "docs/adr/0005-a-grant-is-single-use-and-bound-to-a-digest.md",
         Status.HELD,
@@ -103,7 +103,8 @@ CLAIMS: Final = (
         "answers calls that one of them asks for; the requester set is who started the task, who owns the API token "
         "and who owns the agent, as far as they were named; a program's credential decides nothing, where it is known "
         "as one; what a call points at is compared where the manifest pins it, and a moment is left between that and "
-        "the effect",
+        "the effect; a call with a key has one effect while the server keeps the key, and three tries within a day; a "
+        "probe says as much as the field that it asks",
         {**_GUARDED, "terminal": "yes", "review": "yes", "decide": "-", **_RELEASE},
     ),
     Claim(
