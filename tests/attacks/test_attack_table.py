@@ -106,7 +106,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "langchain": "attacks/test_ten_findings.py::test_3_a_checkpoint_that_is_resumed_again_does_not_act_again",
     },
     (8, "a forged approval"): {
-        "pages": "gateway/test_web_attacks.py::test_a_form_needs_the_seal_of_this_session_for_this_address",
+        "pages": "gateway/test_web_form_attacks.py::test_a_form_needs_the_seal_of_this_session_for_this_address",
         "terminal": "approvals/test_cli.py::test_a_wrong_token_decides_nothing",
         "rest": "gateway/test_http_approvals.py::test_a_clients_token_decides_nothing_and_a_requester_does_not_approve",
         "messages": _door,
@@ -114,7 +114,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
         "langchain": f"{_resume} {_hand}",
     },
     (9, "foreign forms, frames, stolen keys, scanners"): {
-        "pages": "gateway/test_web_attacks.py::test_a_form_from_another_site_does_nothing "
+        "pages": "gateway/test_web_form_attacks.py::test_a_form_from_another_site_does_nothing "
         "gateway/test_web_browser.py::test_no_other_page_frames_these "
         "gateway/test_web_browser.py::test_no_single_key_and_no_held_key_decides "
         "gateway/test_web_browser.py::test_an_answer_waits_until_the_card_was_visible",
@@ -207,7 +207,7 @@ TABLE: dict[tuple[int, str], dict[str, str]] = {
     },
     (19, "secrets in card, message or log"): {
         "pages": f"{_hidden}::test_19_no_page_that_a_link_leads_to_shows_one "
-        "gateway/test_web_attacks.py::test_nothing_is_seen_without_signing_in",
+        "gateway/test_web_session_attacks.py::test_nothing_is_seen_without_signing_in",
         "terminal": "approvals/test_reveal_cli.py::test_it_takes_a_credential_and_says_that_it_was_recorded "
         "approvals/test_cli_terminal.py::test_typing_at_a_real_prompt_approves_and_hides_the_token",
         "rest": f"{_hidden}::test_19_no_answer_to_a_program_holds_one "
