@@ -166,3 +166,15 @@ def test_the_key_file_names_the_key_and_has_no_pin(token: SoftToken) -> None:
     text = log_place(settings).key_file().read_text()
     assert json.loads(text)["keys"][0].keys() == {"kind", "signer", "label", "public"}
     assert PIN not in text
+
+
+@pytest.mark.parametrize("name", ["audit_pkcs11_module", "audit_pkcs11_pin_file"])
+def test_neither_the_module_nor_the_pin_lies_where_the_agent_can_write(name: str, tmp_path: Path) -> None:
+    """Whoever writes the module is in the process that signs."""
+    config, folder = tmp_path / "config.toml", tmp_path / "agent"
+    folder.mkdir()
+    config.write_text(f'agent_workdir = "agent"\ndatabase_url = "sqlite:///x.db"\n{name} = "agent/it"\n')
+    with pytest.raises(SettingsError, match="of the token .* lies in the agent's working folder"):
+        load_settings(config, {})
+    config.write_text(config.read_text().replace("agent/it", "it"))
+    assert getattr(load_settings(config, {}).settings, name) == tmp_path / "it"
