@@ -174,7 +174,7 @@ def test_neither_the_module_nor_the_pin_lies_where_the_agent_can_write(name: str
     config, folder = tmp_path / "config.toml", tmp_path / "agent"
     folder.mkdir()
     config.write_text(f'agent_workdir = "agent"\ndatabase_url = "sqlite:///x.db"\n{name} = "agent/it"\n')
-    with pytest.raises(SettingsError, match="of the token .* lies in the agent's working folder"):
+    with pytest.raises(SettingsError, match=r"of the token .* lies in the agent's working folder"):
         load_settings(config, {})
     config.write_text(config.read_text().replace("agent/it", "it"))
     assert getattr(load_settings(config, {}).settings, name) == tmp_path / "it"
