@@ -3,8 +3,8 @@
 ``pending → approved | rejected | expired | cancelled | superseded``,
 ``approved → executing | lapsed | invalidated | revoked``, ``executing → succeeded | failed | unknown``,
 ``unknown → confirmed_done | confirmed_not_done``. A call that a rule allows starts as ``approved`` (its grant says
-which rule), a denied one as ``denied``. The one way back: an ``unknown`` call may run again where its tool only reads, or
-takes a key by which the remote side knows a repeated call (:mod:`retries` says how often).
+which rule), a denied one as ``denied``. The one way back: an ``unknown`` call may run again where its tool only reads,
+or takes a key by which the remote side knows a repeated call (:mod:`retries` says how often).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ MOVES: Final[Mapping[State, frozenset[State]]] = {
 
 
 def may_move(start: State, end: State, idempotency: Idempotency) -> bool:
-    """Say whether the table has this move. After an unknown outcome a tool that reads, or takes a key, may run again."""
+    """Say whether the table has this move. After an unknown outcome a tool may run again that reads or takes a key."""
     if start is State.UNKNOWN and end is State.EXECUTING:
         return idempotency in {Idempotency.READ, Idempotency.KEY}
     return end in MOVES.get(start, frozenset())

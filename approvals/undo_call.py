@@ -171,6 +171,6 @@ def _leaves(value: JSON, path: str) -> list[tuple[str, JSON]]:
 
 
 __all__ = [
-    "MAX_BODY", "Kept", "Seen", "UndoCall", "at", "declared_digest", "differences", "is_from_before", "kept", "look_args",
-    "read_body",
+    "MAX_BODY", "Kept", "Seen", "UndoCall", "at", "declared_digest", "differences", "is_from_before", "kept",
+    "look_args", "read_body",
 ]  # fmt: skip

@@ -30,7 +30,10 @@ _ENDED: Final = {
     State.FAILED: ("failed", "This call was made once and failed."),
     State.UNKNOWN: ("unknown", "This call was started, and whether it took effect is not known; a person has to look."),
     State.CONFIRMED_DONE: ("confirmed_done", "It was looked up: this call took effect; its result was not kept."),
-    State.CONFIRMED_NOT_DONE: ("confirmed_not_done", "It was looked up: this call did not take effect. It may be made again."),
+    State.CONFIRMED_NOT_DONE: (
+        "confirmed_not_done",
+        "It was looked up: this call did not take effect.",
+    ),
     State.SUCCEEDED: ("result_not_kept", "This call was made and succeeded; its result could not be kept."),
 }
 

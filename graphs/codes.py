@@ -51,7 +51,7 @@ REMEDIES: Final = {
     "running": "the call has been started and has not ended yet; do not make it again",
     "unknown": "whether the call took effect is not known; a person has to look, do not make it again",
     "confirmed_done": "it was looked up: the call took effect; its result was not kept",
-    "confirmed_not_done": "it was looked up: the call did not take effect; it may be proposed again if it is still wanted",
+    "confirmed_not_done": "it was looked up: the call did not take effect; propose it again if it is still wanted",
     "result_not_kept": "the call succeeded and its result could not be kept; do not make it again",
     "rejected": "a person refused this call; unless the user asks, do not propose it again, or its effect otherwise",
     "responded": "a person answered instead of letting this call run; the answer is given by reference",
