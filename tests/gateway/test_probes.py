@@ -137,3 +137,23 @@ def test_the_servers_thread_looks_by_itself_and_ends(bank: Bank) -> None:
         while bank.row().state is State.UNKNOWN and time.monotonic() < until:
             time.sleep(0.01)
     assert bank.row().state is State.CONFIRMED_NOT_DONE
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["invoke", "ainvoke"])
+def test_an_agent_that_comes_back_sends_the_same_call_with_the_same_key(tmp_path: Path, *, awaited: bool) -> None:
+    start, end = MANIFEST.index("    idempotency: probe"), len(MANIFEST)
+    bank = Bank(tmp_path, MANIFEST[:start] + "    idempotency: key\n" + MANIFEST[end:])
+    try:
+        bank.fails = KeyboardInterrupt()
+        agent = bank.agent(PAY)
+        bank.ask(agent)
+        bank.approve()
+        with pytest.raises(KeyboardInterrupt):
+            bank.resume(agent)
+        bank.fails = None
+        state = asyncio.run(agent.ainvoke(None, CONFIG)) if awaited else bank.resume(agent)
+        assert (bank.row().state, last(state)) == (State.SUCCEEDED, "paid")
+        assert bank.booked == [idempotency_key(bank.row().id)] * 2
+        assert len(set(bank.effects)) == 1
+    finally:
+        bank.end()
