@@ -6,6 +6,7 @@ numbers are the record's own.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,6 +24,7 @@ AUTHORITY: Final = frozenset({"target", "selector", "command", "credential", "am
 """Roles that carry authority: what an outsider must not choose."""
 GRAVE: Final = frozenset({Tier.CRITICAL, Tier.HIGH})
 """Tiers in which a yes takes the start of the digest, typed."""
+_STANDING: Final = re.compile(r"rule:standing:([0-9a-f-]{36})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,12 @@ class CardView:
     def amounts(self) -> tuple[ArgumentView, ...]:
         """The arguments that say how much."""
         return tuple(item for item in self.arguments if item.role == "amount")
+
+    @property
+    def standing_id(self) -> str:
+        """The id of the standing rule that let the call through; empty where a person or the policy decided it."""
+        found = _STANDING.fullmatch(self.decided_by.plain)
+        return found[1] if found else ""
 
     @property
     def why(self) -> str:

@@ -95,6 +95,10 @@ def test_from_a_card_to_a_rule_that_a_second_person_confirms(world: World, page:
     card = page.get(f"/review/items/{answered.id}")
     assert where in card
     assert "may have chosen where this goes" in card
+    run = page.get(f"/review/run?thread={answered.thread}")
+    for shown in (card, run):  # nobody approved it, and its name is for programs
+        assert f'<a href="{where}">let through by a standing rule</a>' in shown
+        assert "by rule:standing:" not in " ".join(re.sub(r"<[^>]+>", "", shown).split())
     with signed_in(world, "cleo") as third:
         assert third.post(third.get(where), f"{where}/revoke").status_code == 303
     assert world.ask(to=PARTNER, body="z").state is State.PENDING
