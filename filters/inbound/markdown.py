@@ -29,6 +29,7 @@ _TEX: Final = Pattern(
 
 _ABLE: Final = PatternSet((item.pattern for item in (_COMMENT, _TITLE, _ALT, _TEX)), ignore_case=True, swift=True)
 """Most texts have none of them, and one look at it says so."""
+_PICTURE, _FORMULA = 2, 3  # numbers of patterns among them
 
 
 def asides(view: View, notes: Notes) -> Iterator[View]:
@@ -37,16 +38,18 @@ def asides(view: View, notes: Notes) -> Iterator[View]:
     able = _ABLE.may_match(text) if "[" in text or "\\" in text else ()
     if not able:
         return
-    if "](" in text or "]:" in text or "![" in text:
+    if 0 in able:
         for found in _COMMENT.finditer(text):
             notes.find("hidden-text", view, *found.span(1), Severity.LOW, detail="comment", channel=Channel.HIDDEN)
             notes.replace(view, *found.span(), "", "hidden-text")
             yield view.part(*found.span(1), Channel.HIDDEN, "comment")
+    if 1 in able:
         for found in _TITLE.finditer(text):
             yield view.part(*(found.span(1) if found[1] is not None else found.span(2)), Channel.METADATA, "title")
+    if _PICTURE in able:
         for found in _ALT.finditer(text):
             yield view.part(*found.span(1), Channel.METADATA, "alt")
-    if "\\" in text:
+    if _FORMULA in able:
         for found in _TEX.finditer(text):
             notes.find("hidden-text", view, *found.span(1), Severity.LOW, detail="formula", channel=Channel.HIDDEN)
             notes.replace(view, *found.span(1), "", "hidden-text")

@@ -48,10 +48,12 @@ _MAX_OPEN: Final = 2_000
 _MAX_BACK: Final = 64  # open elements among which an end tag finds its own
 _NOT: Final = bytes((1, 0)) + bytes(254)
 _IS_SAYING: Final = bytes(bool(mark & (TEXTS | OTHER)) for mark in range(256))
+_MAY_HIDE: Final = bytes(bool(mark & HIDES) for mark in range(256))
+_MAY_HIDE_ON_GROUND: Final = bytes(bool(mark & (HIDES | COLOURED)) for mark in range(256))
 _PLAIN_TYPE: Final = "<!doctype html>"
 _ASIDE: Final = ("<!--", "style", "hidden", "alt=", "<template", "<noscript")
 """What a text that is no page has where it has comments or hidden elements."""
-_SIGNS: Final = PatternSet(("|".join(_ASIDE),), ignore_case=True, swift=True)
+_SIGNS: Final = PatternSet(_ASIDE, ignore_case=True, swift=True)
 
 
 @dataclass(slots=True)
@@ -153,7 +155,9 @@ def channels(view: View, notes: Notes) -> Iterator[View]:
 
 def asides(view: View, notes: Notes) -> Iterator[View]:
     """Yield comments and hidden elements of a text that has some tags in it and is no page."""
-    if not _SIGNS.may_match(view.text) or not any(sign in view.text.lower() for sign in _ASIDE):
+    able = _SIGNS.may_match(view.text)
+    written = view.text.lower() if able else ""
+    if not any(_ASIDE[number] in written for number in able):
         return
     yield from _parts(view, notes, shown=view.channel is not Channel.VISIBLE)
 
@@ -198,8 +202,7 @@ def _read(page: _Page) -> bytearray:
 def _until_shown(page: _Page, unseen: bytearray) -> int:
     """Follow the open elements up to where nothing is hidden any more, ever; return the number of tokens until there."""
     stack, numbers = page.stack, page.numbers
-    may_hide = HIDES | COLOURED if numbers.grounds else HIDES
-    last = page.marks.translate(bytes(bool(mark & may_hide) for mark in range(256))).rfind(1)
+    last = page.marks.translate(_MAY_HIDE_ON_GROUND if numbers.grounds else _MAY_HIDE).rfind(1)
     for at, token in enumerate(page.tokens if last >= 0 else ()):
         mark = page.marks[at]
         if stack and stack[-1].hidden:
@@ -270,8 +273,9 @@ def _section(page: _Page, at: int) -> None:
 
 def _shown_trail(page: _Page, flow: Flow, seen: bytes) -> Trail:
     """Return where what is shown came from."""
-    starts = list(compress([0, *page.ends], seen))
-    places = list(compress(map(sub, page.ends, map(len, page.tokens)), seen))
+    starts, places = [0, *page.ends[:-1]], list(map(sub, page.ends, map(len, page.tokens)))
+    if 0 in seen:
+        starts, places = list(compress(starts, seen)), list(compress(places, seen))
     return flow.trail(page.view, [*starts, *[len(page.view.text)] * (len(flow.texts) - len(starts))], places)
 
 

@@ -33,8 +33,8 @@ RAW: Final = names("script style xmp noembed noframes title")
 _REST: Final = r"""(?:[^<>"']++|"[^"]*+"|'[^']*+')*+>?"""
 _RAW: Final = "|".join(rf"(?ai:{name})(?=[\s/<>]|\Z){_REST}(?:[^<]++|<(?!(?i:/{name})))*+" for name in sorted(RAW))
 CUT: Final = re.compile(
-    rf"(<(?:!--(?:[^-]++|-(?!-!?>))*+(?:--!?>|\Z)|!\[CDATA\[(?:[^\]]++|\](?!\]>))*+(?:\]\]>|\Z)|[!?][^>]*+>?"
-    rf"|(?=[nNsStTxX])(?:{_RAW})|/?[a-zA-Z][^\s/<>]*+{_REST}))",
+    rf"(<(?:/[a-zA-Z][^\s/<>]*+{_REST}|(?=[nNsStTxX])(?:{_RAW})|[a-zA-Z][^\s/<>]*+{_REST}"
+    rf"|!--(?:[^-]++|-(?!-!?>))*+(?:--!?>|\Z)|!\[CDATA\[(?:[^\]]++|\](?!\]>))*+(?:\]\]>|\Z)|[!?][^>]*+>?))",
     re.DOTALL,
 )
 """Divides a text at its tokens, which are :data:`~checkvalve.filters.inbound.tags.TOKEN` and raw content behind it."""
@@ -111,7 +111,9 @@ class Numbers(dict[str, int]):
     def _may_hide(self, token: str) -> bool:
         """Say whether a start tag has to be taken apart to know whether it hides."""
         written = token.lower()
-        if "style" in written or "color" in written or "hidden" in written.replace(_SPOKEN, ""):
+        if "style" in written or "color" in written:
+            return True
+        if "hidden" in written and "hidden" in written.replace(_SPOKEN, ""):
             return True
         if not self._words:
             return False

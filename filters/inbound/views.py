@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, compress
 from typing import Final
@@ -28,9 +28,9 @@ class Trail:
     __slots__ = ("_exact", "_firsts", "_lasts", "_size", "_starts")
 
     def __init__(self) -> None:
-        self._starts = array("q")
-        self._firsts = array("q")
-        self._lasts = array("q")
+        self._starts: MutableSequence[int] = array("q")
+        self._firsts: MutableSequence[int] = array("q")
+        self._lasts: MutableSequence[int] = array("q")
         self._exact = bytearray()
         self._size = 0
 
@@ -42,12 +42,12 @@ class Trail:
             texts = [texts[number] for number in kept]
         starts = list(accumulate(map(len, texts), initial=self._size))
         self._size = starts.pop()
-        self._starts.extend(starts)
-        self._firsts.extend(places[0::3])
-        self._lasts.extend(places[1::3])
+        self._starts.extend(array("q", starts))  # an array is copied at once
+        self._firsts.extend(array("q", places[0::3]))
+        self._lasts.extend(array("q", places[1::3]))
         self._exact += bytes(places[2::3])
 
-    def fill(self, texts: Sequence[str], firsts: Sequence[int], lasts: Sequence[int], same: Sequence[int]) -> None:
+    def fill(self, texts: Sequence[str], firsts: list[int], lasts: list[int], same: list[int]) -> None:
         """Append pieces as :meth:`extend` does, their numbers in three rows."""
         sizes = list(map(len, texts))
         if 0 in sizes:
@@ -55,9 +55,11 @@ class Trail:
             sizes = list(filter(None, sizes))
         starts = list(accumulate(sizes, initial=self._size))
         self._size = starts.pop()
-        self._starts.extend(starts)
-        self._firsts.extend(firsts)
-        self._lasts.extend(lasts)
+        if not self._starts:
+            self._starts, self._firsts, self._lasts = starts, firsts, lasts
+        else:
+            for row, numbers in ((self._starts, starts), (self._firsts, firsts), (self._lasts, lasts)):
+                row.extend(numbers)
         self._exact += bytes(same)
 
     @property
@@ -226,7 +228,7 @@ class Builder:
         if len(self._texts) > _LOOSE:
             self._pack()
 
-    def row(self, texts: Sequence[str], firsts: Sequence[int], lasts: Sequence[int], same: Sequence[int]) -> None:
+    def row(self, texts: Sequence[str], firsts: list[int], lasts: list[int], same: list[int]) -> None:
         """Append pieces, each with its stretch of the parent, and 1 where it is those characters: all at once."""
         self._pack()
         self._trail.fill(texts, firsts, lasts, same)
@@ -254,14 +256,19 @@ class Builder:
         return View(text, channel or self.parent.channel, self.parent, self._trail, 0, note or self.parent.note)
 
 
-def stretches(view: View, groups: Iterable[Sequence[tuple[int, int]]], channel: Channel | None = None) -> View:
+def stretches(view: View, groups: Sequence[Sequence[tuple[int, int]]], channel: Channel | None = None) -> View:
     """Return the given stretches of ``view``: those of one group run on, and a border stands between any two groups."""
-    builder = Builder(view)
-    for group in groups:
-        for number, (start, end) in enumerate(group):
-            if number:
-                builder.put(" ", start, start)
-            else:
-                builder.joint(start)
-            builder.copy(start, end)
-    return builder.view(channel)
+
+    def trail() -> Trail:
+        builder = Builder(view)
+        for group in groups:
+            for number, (start, end) in enumerate(group):
+                if number:
+                    builder.put(" ", start, start)
+                else:
+                    builder.joint(start)
+                builder.copy(start, end)
+        return builder.trail()
+
+    joined = (" ".join([view.text[start:end] for start, end in group]) for group in groups)
+    return view.made(JOINT.join(joined), trail, channel)
