@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 from checkvalve.filters.inbound.letters import PLAIN, exchanged, foreign
@@ -98,12 +99,15 @@ def canonical(view: View, others: str | None = None) -> View:
     others = foreign(text) if others is None else others
     if not others:
         return view.same(text.lower())
-    every = zip(others, map(_FOLDS.__getitem__, map(ord, others)), strict=True)
-    forms = {char: form for char, form in every if form != char}
-    uneven = [char for char, form in forms.items() if len(form) != 1]
-    forms.update(dict.fromkeys(uneven, _CUT))
-    even = exchanged(text, others, forms)
-    return _joined(view, even) if uneven else view.same(even)
+    even = exchanged(text, others, _even)
+    return _joined(view, even) if _CUT in even else view.same(even)
+
+
+@lru_cache(maxsize=512)  # alphabets come again
+def _even(characters: str) -> str:
+    """Return the form of each character, and a cut where that is not one character."""
+    forms = (_FOLDS[ord(char)] for char in characters)
+    return "".join(form if len(form) == 1 else _CUT for form in forms)
 
 
 def _joined(view: View, even: str) -> View:

@@ -46,15 +46,27 @@ TEXTS = st.builds(
 
 @given(TEXTS)
 def test_the_characters_outside_plain_ascii_are_all_told(text: str) -> None:
-    assert foreign(text) == "".join(sorted(set(text) - set(PLAIN.decode())))
+    for _ in range(2):  # an alphabet may be remembered
+        assert foreign(text) == "".join(sorted(set(text) - set(PLAIN.decode())))
+
+
+@pytest.mark.parametrize("text", ["\0" * 300, "é\0" * 99, "я" * 50, "\ufffe" * 50, "\x01é", "я\x01\0" * 40, "\0"])
+def test_signs_that_no_alphabet_has_are_told(text: str) -> None:
+    for _ in range(2):
+        assert foreign(text) == "".join(sorted(set(text)))
+        assert canonical(View(text)).text == "".join(map(fold, text))
 
 
 @given(TEXTS, st.sampled_from((1, 2, 3, 100)))
 def test_a_text_is_exchanged_as_its_characters_are_one_by_one(text: str, every: int) -> None:
     others = foreign(text)
-    forms = {char: chr(0x61 + at % 26) for at, char in enumerate(others) if at % every == 0}
-    plainly = "".join(forms.get(char, char.lower() if char.isascii() else char) for char in text)
-    assert exchanged(text, others, forms) == plainly
+
+    def form(char: str) -> str:
+        return char if char == "\0" or ord(char) % every else chr(0x61 + ord(char) % 26)
+
+    plainly = "".join(form(char) if char in others else char.lower() for char in text)
+    for _ in range(2):  # an alphabet may be remembered
+        assert exchanged(text, others, lambda asked: "".join(map(form, asked))) == plainly
 
 
 @given(TEXTS)
