@@ -32,7 +32,8 @@ TAKES = {
     "gateway/web_item.py": "what stands around a call is looked up for the record",
     "gateway/web_quorum_view.py": "what stands around a call is looked up for the record",
     "gateway/web_reveal_view.py": "the right to reveal is looked up for the record",
-    "gateway/http_approvals.py": "what stands around a call is looked up for the record; edits are of what is shown",
+    "gateway/http_approvals.py": "what stands around a call is looked up for the record",
+    "gateway/http_edits.py": "an edit is of what is shown; a value that was not changed comes back as it was shown",
     "gateway/late_result.py": "what the agent proposed is compared with what is shown of the edit",
     "gateway/web_seed_items.py": "what stands around a call is looked up for the record",
 }
