@@ -25,7 +25,7 @@ SETS = {
     "triggers": decoding._SETS[0][1],
     "runs": decoding._SETS[1][1],
     "slips": spelling._ODD,
-    "formulas": tables._FORMULAS,
+    "formulas": tables._ABLE,
     "markdown": markdown._ABLE,
     "signs": markup._SIGNS,
 }
@@ -163,7 +163,7 @@ MARKED = ("#", "//", "--", ";;", "%%", "/*", "*/", "*", " ", "\t", "\n", "abcdef
 @given(st.lists(st.sampled_from(MARKED), max_size=24).map("".join))
 def test_comments_are_those_of_the_pattern(text: str) -> None:
     plainly = [found.span(1) if found[1] is not None else found.span(2) for found in COMMENT.finditer(text)]
-    assert list(tables._comments(text)) == plainly
+    assert list(tables._comments(text, tables._ABLE.may_match(text))) == plainly
 
 
 def test_a_set_goes_on_with_re2_until_it_is_due_and_where_building_fails(monkeypatch: pytest.MonkeyPatch) -> None:
