@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate, count, groupby
 from operator import add
 from typing import Final
@@ -79,7 +79,6 @@ class _Forms(dict[bytes, int]):
 _FORMS: Final = _Forms()
 
 
-@lru_cache(maxsize=2)  # whether a text is JSON is asked first, and then what it says
 def cut(text: str) -> Parts | None:
     """Return the parts of ``text`` where it is JSON without anything unusual."""
     pieces = text.split('"')

@@ -37,21 +37,33 @@ _HINTS: Final = ("<", "{", "[", "\\n", "BEGIN:V")
 
 
 def is_json(text: str) -> bool:
-    """Say whether ``text`` is nothing but strings, numbers and the signs between them; a dump of Python is not.
+    """Say whether ``text`` is nothing but strings, numbers and the signs between them; a dump of Python is not."""
+    return read(text) is not None
+
+
+def read(text: str) -> Parts | None:
+    """Return the parts of ``text`` where it is JSON.
 
     A text without anything odd is known at once; in others (blanks of other scripts, a string cut in two) the strings
     are taken out first. A dump that a program cut is JSON too: it ends within a string, or in a short note.
     """
     if text.lstrip()[:1] not in "[{":
-        return False
+        return None
     if text.rstrip()[-1:] not in "]}":
-        return _OPENS.match(text) is not None and _CUT.is_all(text)
-    return cut(text) is not None or _WHOLE.is_all(text) or not BETWEEN.sub("", STRING.sub("", text))
+        return parts(text) if _OPENS.match(text) is not None and _CUT.is_all(text) else None
+    found = cut(text)
+    if found is None and (_WHOLE.is_all(text) or not BETWEEN.sub("", STRING.sub("", text))):
+        return parts(text)
+    return found
 
 
-def leaves(view: View) -> Iterator[View]:
-    """Yield the values of JSON text, then its keys, then values that stand side by side as one text."""
-    found = parts(view.text)
+def leaves(view: View, found: Parts | None = None) -> Iterator[View]:
+    """Yield the values of JSON text, then its keys, then values that stand side by side as one text.
+
+    ``found`` are the parts of the text, where they are known.
+    """
+    if found is None:
+        found = parts(view.text)
     strings = found.strings
     keys, values = found.letters[1:].translate(HAS_COLON), bytearray(found.letters[1:].translate(NO_COLON))
     said = list(filter(None, compress(strings, values)))

@@ -32,8 +32,11 @@ _JSON: Final = re.compile(r"\s*[\[{]")
 
 def kind_of(text: str) -> str:
     """Return ``json``, ``calendar``, ``mail``, ``markup`` or ``text``."""
-    if _JSON.match(text) and jsontext.is_json(text):
-        return "json"
+    return "json" if _JSON.match(text) and jsontext.is_json(text) else _other_kind(text)
+
+
+def _other_kind(text: str) -> str:
+    """Return the kind of a text that is no JSON."""
     if "BEGIN:VCALENDAR" in text[:2000] or "BEGIN:VEVENT" in text[:2000]:
         return "calendar"
     if mail.is_mail(text):
@@ -51,14 +54,15 @@ def _many_tags(text: str) -> bool:
 def texts(view: View, notes: Notes, budget: Budget, *, media: str = "", depth: int = 0) -> Iterator[tuple[View, str]]:
     """Yield every text in ``view`` with its kind; a channel is that of the place it stands at."""
     budget.spend(len(view.text))
-    kind = media or kind_of(view.text)
+    known = jsontext.read(view.text) if not media and _JSON.match(view.text) else None
+    kind = media or ("json" if known is not None else _other_kind(view.text))
     if depth >= MAX_DEPTH:
         if kind not in {"text", "code"}:
             notes.leave("too-deep")
         yield view, "text"
         return
     if kind == "json":
-        for leaf in jsontext.leaves(view):
+        for leaf in jsontext.leaves(view, known):
             yield from [(leaf, "text")] if leaf.note == NEIGHBOURS else _inner(leaf, notes, budget, depth)
     elif kind == "calendar":
         for part in calendars.texts(view):

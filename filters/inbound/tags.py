@@ -24,7 +24,7 @@ ATTRIBUTE: Final = re.compile(r"([^\s\"'<>/=]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([
 
 _PROSE: Final = re.compile(r"[\s&%\\]|[^\x00-\x7f]")
 SHORTEST: Final = 8  # characters of an attribute that are no sentence
-_LONG: Final = 24  # characters from which an attribute without a blank may hold an encoding
+LONG: Final = 24  # characters from which an attribute without a blank may hold an encoding
 BARE: Final = 3  # words in a tag that are given no value, from which they may be a sentence
 
 
@@ -113,7 +113,7 @@ def _attributes(found: re.Match[str]) -> tuple[dict[str, str], tuple[tuple[int, 
 
 def is_said(name: str, value: str) -> bool:
     """Say whether an attribute is text by its name, or may be words, or words in an encoding, by its value."""
-    return len(value) >= _LONG or name in _TEXTS or name.startswith("data-") or _PROSE.search(value) is not None
+    return len(value) >= LONG or name in _TEXTS or name.startswith("data-") or _PROSE.search(value) is not None
 
 
 def _whole(found: re.Match[str]) -> tuple[tuple[int, int], ...]:

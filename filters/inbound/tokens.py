@@ -19,6 +19,7 @@ from checkvalve.filters.inbound.styles import colour, hides
 from checkvalve.filters.inbound.tags import (
     ATTRIBUTE,
     BARE,
+    LONG,
     SHORTEST,
     UNSEEN,
     Tag,
@@ -152,8 +153,8 @@ def _texts(token: str, start: int, given: Sequence[tuple[str, str, str, str]]) -
     for name, one, two, three in given:
         value = one or two or three
         if len(value) > SHORTEST:
-            if is_said(name.lower(), value):
-                texts.append(undone(value))
+            if len(value) >= LONG or is_said(name.lower(), value):
+                texts.append(undone(value) if "&" in value else value)
         elif not value:
             bare += 1
     if bare >= BARE:  # or they have an empty one
