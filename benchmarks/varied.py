@@ -3,7 +3,7 @@
 
 One paragraph repeated is what a machine for patterns has seen after the first time. These texts have sentences of our
 own word lists in changing order, with numbers, names, addresses and links: prose, Markdown, several languages, code,
-JSON, HTML and mail. The same seed gives the same text. No text of others is in here.
+JSON, HTML, mail, tables and settings. The same seed gives the same text. No text of others is in here.
 """
 
 from __future__ import annotations
@@ -42,6 +42,9 @@ OPENINGS: Final = _words(
 )
 NAMES: Final = _words(
     "Ann Bo Carla Deniz Emre Fatima Goran Hana Ivo Jin Kofi Lena Mira Nuno Olga Pavel Rosa Sven Tara Uma"
+)
+CLASSES: Final = _words(
+    "mt-4 flex items-center text-gray-600 nav-link btn btn-primary col-md-6 card card-body font-bold px-2"
 )
 WORLD: Final = (
     "der Haushalt wird am Montag geprüft und die Lieferung kommt früher als geplant in das neue Lager an der Straße",
@@ -136,6 +139,92 @@ def page(dice: random.Random) -> str:
     )
 
 
+def styled(dice: random.Random) -> str:
+    """Return a part of a page as sites have them: many tags, most with classes, and little text in each."""
+    noun, other, name = dice.choice(NOUNS), dice.choice(NOUNS), dice.choice(NAMES)
+
+    def classes() -> str:
+        return " ".join(dice.choice(CLASSES) for _ in range(dice.randint(1, 4)))
+
+    menu = "".join(
+        f'<li class="{classes()}"><a class="nav-link" href="/{dice.choice(NOUNS)}/{dice.randint(1, 9999)}">'
+        f'<span class="icon" aria-hidden="true"></span>{dice.choice(NOUNS)}</a></li>\n'
+        for _ in range(dice.randint(4, 9))
+    )
+    rows = "".join(
+        f'<tr><td class="num">{dice.randint(1, 9999)}</td><td><a href="https://www.{dice.choice(NOUNS)}.example/?id='
+        f'{dice.randint(1, 999)}&amp;ref={noun}">{sentence(dice)}</a></td><td>{dice.choice(NAMES)}</td></tr>\n'
+        for _ in range(dice.randint(3, 8))
+    )
+    blocks = [
+        f'<nav class="{classes()}" aria-label="{noun} {other}"><ul>\n{menu}</ul></nav>\n',
+        f'<table class="{classes()}"><thead><tr><th>#</th><th>Title</th><th>By</th></tr></thead>\n{rows}</table>\n',
+        (
+            f'<article id="post-{dice.randint(1, 99999)}" class="{classes()}"><h3><a href="/{noun}">{sentence(dice)}</a></h3>'
+            f"<p>{paragraph(dice)} <em>{noun}</em>, <code>{other}()</code>.</p><p>{paragraph(dice)}</p>"
+            f'<img src="/img/{noun}-{dice.randint(1, 999)}.jpg" alt="{sentence(dice)}" width="640" height="480"></article>\n'
+        ),
+        (
+            f'<div class="{classes()}"><div class="{classes()}"><h4>{noun} &amp; {other}</h4><p style="margin-top: '
+            f'{dice.randint(1, 9)}px">{sentence(dice)}</p><button type="button" class="{classes()}">Add</button></div></div>\n'
+        ),
+        f'<script>window.{name} = {{"id": {dice.randint(1, 9999)}, "name": "{noun}"}};</script>\n',
+    ]
+    return dice.choice(blocks)
+
+
+def issue(dice: random.Random) -> dict[str, object]:
+    """Return one record as interfaces of sites have them: many fields with short values."""
+    name, noun = dice.choice(NAMES).lower(), dice.choice(NOUNS)
+    return {
+        "id": dice.randint(1, 10**9),
+        "url": f"https://api.example/repos/{noun}/issues/{dice.randint(1, 9999)}",
+        "state": dice.choice(("open", "closed")),
+        "title": sentence(dice),
+        "user": {"login": name, "id": dice.randint(1, 99999), "type": "User", "site_admin": False},
+        "labels": [
+            {"name": dice.choice(NOUNS), "color": f"{dice.getrandbits(24):06x}"} for _ in range(dice.randint(0, 3))
+        ],
+        "assignee": None,
+        "created_at": f"2026-10-{dice.randint(10, 28)}T10:{dice.randint(10, 59)}:00Z",
+        "body": f"{sentence(dice)}\r\n\r\n{paragraph(dice)}" if dice.random() < 0.3 else sentence(dice),  # noqa: PLR2004
+    }
+
+
+def readme(dice: random.Random) -> str:
+    """Return a part of a README: badges, commands, links, pictures, code, a list."""
+    noun, other = dice.choice(NOUNS), dice.choice(NOUNS)
+    links = "".join(
+        f"* [{dice.choice(NOUNS)}](https://{dice.choice(NOUNS)}.example/) - {sentence(dice)}\n" for _ in range(4)
+    )
+    blocks = [
+        f"## {noun.title()}\n\n[![CI](https://img.example/{noun}.svg)](https://ci.example/{other})\n\n{paragraph(dice)}\n\n",
+        f"```bash\n$ pip install {noun}\n$ {noun} --{other} {dice.randint(1, 99)}  # {sentence(dice)}\n```\n\n",
+        f"{links}\n",
+        f"```python\n{code(dice)}```\n\n",
+        f"![{noun}](docs/{noun}.png)\n\nUse `{noun}.{other}()`, **{noun}** or _{other}_. {paragraph(dice)}\n\n",
+        f"> **Note**\n> {sentence(dice)}\n\n1. {sentence(dice)}\n2. See [{noun}][{other}]. {sentence(dice)}\n\n",
+    ]
+    return dice.choice(blocks)
+
+
+def setting(dice: random.Random) -> str:
+    """Return one block of a settings file, with a comment."""
+    noun, other = dice.choice(NOUNS), dice.choice(NOUNS)
+    return (
+        f"{noun}_{dice.randint(1, 999)}:\n  {other}: {dice.randint(1, 999)}  # {sentence(dice)}\n"
+        f'  title: "{sentence(dice)}"\n  enabled: true\n  {other}s:\n    - {noun}-{other}\n    - {noun}\n'
+    )
+
+
+def row(dice: random.Random) -> str:
+    """Return one row of a table."""
+    name = dice.choice(NAMES)
+    return (
+        f'{dice.randint(1, 99999)},{name},{name.lower()}@corp.example,{dice.randint(1, 9999)}.50,"{sentence(dice)}"\n'
+    )
+
+
 def _filled(piece: Callable[[random.Random], str], size: int, dice: random.Random) -> str:
     parts: list[str] = []
     length = 0
@@ -145,11 +234,11 @@ def _filled(piece: Callable[[random.Random], str], size: int, dice: random.Rando
     return "".join(parts)
 
 
-def _records(size: int, dice: random.Random) -> str:
+def _records(size: int, dice: random.Random, one: Callable[[random.Random], dict[str, object]] = record) -> str:
     rows: list[dict[str, object]] = []
     length = 0
     while length < size:
-        rows.append(record(dice))
+        rows.append(one(dice))
         length += len(json.dumps(rows[-1]))
     return json.dumps(rows)
 
@@ -168,6 +257,11 @@ FORMS: Final[dict[str, Callable[[int, random.Random], str]]] = {
     "JSON": _records,
     "HTML page": lambda size, dice: f"<html><body>{_filled(page, size, dice)}</body></html>",
     "mail": _mail,
+    "README": lambda size, dice: _filled(readme, size, dice),
+    "JSON with many short fields": lambda size, dice: _records(size, dice, issue),
+    "HTML page with many tags": lambda size, dice: f"<html><body>{_filled(styled, size, dice)}</body></html>",
+    "CSV": lambda size, dice: _filled(row, size, dice),
+    "YAML": lambda size, dice: _filled(setting, size, dice),
 }
 """Name of the form, and what makes about ``size`` bytes of it."""
 
