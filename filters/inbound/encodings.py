@@ -40,6 +40,10 @@ _ALPHABET: Final = bytes(
 _RUN: Final = b"x" * 20
 _LINES: Final = re.compile(r"(?:[A-Za-z0-9+/]{20,}+[ \t]*+\r?\n[ \t>]*+)+[A-Za-z0-9+/]{2,}={0,2}")
 _OTHER_ALPHABET: Final = bytes.maketrans(b"-_", b"+/")
+_NO_START: Final = frozenset("ghijklmnopqrstuv+/-_")
+"""First letters whose byte begins no character of UTF-8: paths and addresses begin so, and most words."""
+_MAY_BE_ZERO: Final = frozenset("AQgw+/-_")
+"""Second letters after which the second byte may be zero, as UTF-16 has it; and those that no word has there."""
 
 
 def base64_places(text: str) -> Iterator[tuple[int, int]]:
@@ -83,6 +87,8 @@ def is_text(text: str) -> bool:
 
 def from_base64(region: str) -> str:
     """Decode base64 in either alphabet, with or without padding and line breaks."""
+    if region[:1] in _NO_START and region[1:2].isalnum() and region[1] not in _MAY_BE_ZERO:
+        return ""
     try:
         plain = b"".join(region.encode("ascii").split()).rstrip(b"=").translate(_OTHER_ALPHABET)
         plain = plain[: len(plain) - (len(plain) % 4 == 1)]

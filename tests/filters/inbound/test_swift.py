@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 from functools import cache
 
@@ -13,7 +14,7 @@ from checkvalve.corpora.texts.disguises import ATTACK, FORMS
 from checkvalve.filters import forms, swift
 from checkvalve.filters.inbound import decoding, markdown, markup, roles, rules, scan_inbound, sieve, spelling, tables
 from checkvalve.filters.inbound.canonical import folded
-from checkvalve.filters.inbound.encodings import REGIONS, base64_places
+from checkvalve.filters.inbound.encodings import REGIONS, base64_places, from_base64, text_in
 from checkvalve.filters.inbound.phrases_english import PHRASES, table
 from checkvalve.filters.inbound.phrases_world import SCRIPTS, world
 from checkvalve.filters.inbound.wider import GAP, MARKS, rarest, rotated, thin
@@ -154,6 +155,19 @@ COUNTED = (
 def test_what_is_looked_for_in_characters_is_what_re2_says(text: str, often: int) -> None:
     for name, one in decoding._SURE.items():
         assert (one.search(text * often) is not None) == Pattern(decoding._TRIGGERS[name]).found(text * often)
+
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
+
+
+@pytest.mark.parametrize("first", LETTERS)
+def test_how_base64_begins_tells_no_text_away(first: str) -> None:
+    for second in LETTERS:
+        for rest in ("AAgAGkAbgAgAHQAZQB4AHQA", "GVsbG8gdGhlcmUgbXkgZnJpZW5k", "A", "gBoAGUAbABsAG8AIAB0AGgA"):
+            region = first + second + rest
+            plain = region.translate(str.maketrans("-_", "+/"))
+            plain = plain[: len(plain) - (len(plain) % 4 == 1)]
+            assert from_base64(region) == text_in(base64.b64decode(plain + "=" * (-len(plain) % 4)))
 
 
 COMMENT = Pattern(r"(?m)(?:^[ \t]*|[ \t])(?:#|//|--|;;|%%)[ \t]?([^\n]{12,})|/\*([^*]{12,})\*/")
