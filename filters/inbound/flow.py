@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from operator import add
 from typing import Final
 
@@ -73,6 +74,8 @@ class Flow:
     def trail(self, view: View, starts: Sequence[int], places: Sequence[int]) -> Trail:
         """Return where it came from: the texts from ``starts`` and the tokens from ``places`` of ``view``."""
         texts, builder = self.texts, Builder(view)
+        if "&" not in "".join(texts):
+            return _FlowTrail(self, starts, places)
         pieces, firsts, lasts = [""] * (2 * len(texts) - 1), [0] * (2 * len(texts) - 1), [0] * (2 * len(texts) - 1)
         same = [1] * len(pieces)
         pieces[::2], pieces[1::2] = texts, self.glues()
@@ -90,6 +93,35 @@ class Flow:
             done = place + 1
         builder.row(pieces[done:], firsts[done:], lasts[done:], same[done:])
         return builder.trail()
+
+
+class _FlowTrail(Trail):
+    """The trail of a page without a character reference: of each piece the stretch is computed when it is asked for."""
+
+    __slots__ = ("_cdata", "_pieces", "_places", "_texts")
+
+    def __init__(self, flow: Flow, texts: Sequence[int], places: Sequence[int]) -> None:
+        super().__init__()
+        self._pieces = [""] * (2 * len(flow.texts) - 1)
+        self._pieces[::2], self._pieces[1::2] = flow.texts, flow.glues()
+        while self._pieces and not self._pieces[-1]:
+            self._pieces.pop()  # an empty piece leaves no trace, and no other one ends where the text does
+        self._texts, self._places, self._cdata = texts, places, flow.numbers.translate(_IS_CDATA)
+        self._starts = list(accumulate(map(len, self._pieces), initial=0))
+        self._starts.pop()
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether all of the view stands for one stretch of the parent."""
+        return False  # what divides texts never stands alone
+
+    def _stretch(self, number: int) -> tuple[int, int, int]:
+        at, is_token = divmod(number, 2)
+        size = len(self._pieces[number])
+        if is_token and not self._cdata[at]:
+            return self._places[at], self._places[at], 0
+        first = self._places[at] + OPENING if is_token else self._texts[at]
+        return first, first + size, 1
 
 
 def content(token: str) -> str:

@@ -73,12 +73,17 @@ class Trail:
             return 0, 0
         left = max(bisect_right(self._starts, start) - 1, 0)
         right = max(bisect_left(self._starts, end) - 1, left)
-        first, last = self._firsts[left], self._lasts[right]
-        if self._exact[left]:
-            first = min(first + (start - self._starts[left]), self._lasts[left])
-        if self._exact[right]:
-            last = min(self._firsts[right] + max(end - self._starts[right], 0), last)
+        first, behind, same = self._stretch(left)
+        if same:
+            first = min(first + (start - self._starts[left]), behind)
+        before, last, same = self._stretch(right)
+        if same:
+            last = min(before + max(end - self._starts[right], 0), last)
         return first, max(first, last)
+
+    def _stretch(self, number: int) -> tuple[int, int, int]:
+        """Return the stretch of the parent that a piece came from, and 1 where it is those characters."""
+        return self._firsts[number], self._lasts[number], self._exact[number]
 
 
 class LateTrail(Trail):
