@@ -81,8 +81,8 @@ def test_an_edit_shows_what_changes_and_makes_another_call(run: Run, bench: Benc
     row = bench.row
     code, out, _ = run("edit", row.id[:8], "--set", "to=me@corp.example", "--digest", row.digest[7:13], who="ann")
     assert code == 0
-    assert "- thief@evil.example" in out
-    assert "+ me@corp.example" in out
+    assert "- │ thief@evil.example" in out
+    assert "+ │ me@corp.example" in out
     assert "takes its place, and waits for a decision of its own" in out
     new = current(bench.queue, row.id)
     assert (new.args(), new.rule) == ({"to": "me@corp.example", "body": "all"}, "untrusted-target")
