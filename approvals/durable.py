@@ -1,8 +1,11 @@
-"""Writes that are on disk when they return, so that what a caller says next is true after a power cut as well."""
+"""Files whose writers may trust them: on disk when a write returns, and one writer at a time."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -33,4 +36,27 @@ def append_line(file: Path, line: str) -> None:
         os.close(place)
 
 
-__all__ = ["append_line", "sync_folder"]
+@contextlib.contextmanager
+def one_at_a_time(file: Path) -> Iterator[None]:
+    """Wait until no other process of this machine, and nobody else in this one, is inside for ``file``.
+
+    The lock is on a file beside it, since the file itself may be replaced; it ends with the process that has it.
+    Makes the folder, for its owner alone, where there is none.
+
+    Raises:
+        OSError: the folder cannot be used, or the file system knows no locks.
+    """
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    place = os.open(file.with_name(f"{file.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(place, fcntl.LOCK_UN)  # first: where closing fails, this process would wait for itself for ever
+    finally:
+        with contextlib.suppress(OSError):  # nothing was written to it, and what was done inside is done
+            os.close(place)
+
+
+__all__ = ["append_line", "one_at_a_time", "sync_folder"]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
 import sqlalchemy as sa
 
 from checkvalve.approvals.checkpoints import Opened, open_checkpoint
-from checkvalve.approvals.durable import sync_folder
+from checkvalve.approvals.durable import one_at_a_time, sync_folder
 from checkvalve.approvals.errors import LogError, LogTamperedError
 from checkvalve.approvals.logkeys import Trust
 from checkvalve.approvals.notes import Note
@@ -106,18 +105,14 @@ def alone(file: Path) -> Iterator[None]:
     Raises:
         LogError: its folder cannot be used.
     """
-    try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        place = os.open(file.with_name(file.name + ".lock"), os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError as error:
-        raise LogError(
-            f"the folder of {file} cannot be used: {error.strerror}", remedy="check the folder and its permissions"
-        ) from error
-    try:
-        fcntl.flock(place, fcntl.LOCK_EX)
+    with ExitStack() as inside:
+        try:
+            inside.enter_context(one_at_a_time(file))
+        except OSError as error:
+            raise LogError(
+                f"the folder of {file} cannot be used: {error.strerror}", remedy="check the folder and its permissions"
+            ) from error
         yield
-    finally:
-        os.close(place)
 
 
 def write_signed(file: Path, note: Note) -> None:

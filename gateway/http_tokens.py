@@ -8,7 +8,6 @@ program's never becomes a person's.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -17,13 +16,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import argon2
 
+from checkvalve.approvals.durable import one_at_a_time
 from checkvalve.approvals.people import OURS, RULE, folded, is_ours, is_usable
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import parse_strict
@@ -182,23 +182,15 @@ class ApiTokens:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Hold the right to change the file, among threads and processes, over what it says now.
-
-        The lock is on a file beside it, since the file itself is replaced; it ends with the process that has it.
-        """
-        with self._lock:
+        """Hold the right to change the file, among threads and processes, over what it says now."""
+        with self._lock, ExitStack() as inside:
             try:
-                self.file.parent.mkdir(parents=True, exist_ok=True)
-                lock = os.open(self.file.with_name(f"{self.file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+                inside.enter_context(one_at_a_time(self.file))
             except OSError as error:
                 raise TokenError(f"{self.file} cannot be written: {error.strerror}", "check the folder") from error
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                self._stamp = (0, 0)
-                self._refresh()
-                yield
-            finally:
-                os.close(lock)
+            self._stamp = (0, 0)
+            self._refresh()
+            yield
 
     def _refresh(self) -> None:
         try:
