@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -116,6 +117,28 @@ def test_slips_are_looked_for_where_there_are_any_and_nowhere_else(text: str) ->
     runs = spelling._RUN.found(view.text)
     plainly = [item for item in (spelling.mended(view), spelling.parted(view) if runs else None) if item is not None]
     assert [item.text for item in spelling.mendings(view)] == [item.text for item in plainly]
+
+
+@given(TEXTS)
+def test_json_is_cut_at_its_quotes_as_by_the_pattern(text: str) -> None:
+    plain = text.replace('"', "").replace("\\", "")
+    for item in (
+        text,
+        f'["{plain}", 12, {{"{plain}" : ["\\"{plain}\\\\", "a\\\\\\"b", true]}}]',
+        json.dumps([text, {text: [text]}]),
+    ):
+        found = jsonparts.parts(item)
+        with patch.object(jsonparts, "cut", return_value=None):
+            slow = jsonparts.parts(item)
+        assert (list(found.pieces), found.letters) == (list(slow.pieces), slow.letters)
+        assert found.starts == slow.starts
+        assert all(item.startswith(said, at) for said, at in zip(found.strings, found.starts, strict=True))
+
+
+def test_json_with_many_escaped_quotes_reads_the_same() -> None:
+    for count in (jsonparts._MANY, jsonparts._MANY + 1):
+        said = 'a "b" \\ c' * (count // 2) + '"' * (count % 2)
+        assert next(jsontext.leaves(View(json.dumps([said])))).text == said
 
 
 @given(st.lists(st.tuples(st.sampled_from("cpjlu"), st.integers(0, 9), st.integers(0, 6)), max_size=40))
