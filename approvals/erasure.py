@@ -5,8 +5,8 @@
 3. Of the call, its permit, its attempt, what was accepted with it, what people said about it, and what would undo it,
    the content goes: arguments, decision, notes, result, value, words. Who decided, when, by which rule and with what
    end stays.
-4. So does the content of the calls that were made for it: the reads beside it, its preview, and its undoings with all
-   they read.
+4. So does the content of the calls that were made for it: the reads beside it and of its versions, its probes, its
+   preview, and its undoings with all they read.
 5. An event says what was erased, by whom and why, and has the digest of the rows as they are now.
 
 What cannot be erased: the call's id. It is made from thread, id of the call and digest of the arguments, so who knows
@@ -19,7 +19,8 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from checkvalve.approvals import audit, endorsing, pins, previews, undos
+from checkvalve.approvals import audit, endorsing, undos
+from checkvalve.approvals.asides import threads_of
 from checkvalve.approvals.audit import ERASED
 from checkvalve.approvals.canonical import canonical, digest, digest_bytes
 from checkvalve.approvals.conversations import sides
@@ -61,7 +62,7 @@ def erase_call(connection: sa.Connection, proposal_id: str, *, at: int, by: str,
         if not is_erased(connection, other.id):
             count += _erase_one(connection, other, at=at, by=by, reason=reason)
     for table in _TEXTS:
-        connection.execute(sa.delete(table).where(table.c.thread.startswith(_undoings(proposal), autoescape=True)))
+        connection.execute(sa.delete(table).where(_aside(table.c.thread, proposal)))
     return count
 
 
@@ -110,21 +111,22 @@ def erase_thread(connection: sa.Connection, thread: str, *, at: int, by: str, re
 _TEXTS: Final = (content, history)
 
 
-def _undoings(proposal: Proposal) -> str:
-    """Return how the threads of a call's undoings begin."""
-    return f"{undos.THREAD}{proposal.id}/"
+def _aside(thread: sa.Column[Any], proposal: Proposal) -> sa.ColumnElement[bool]:
+    """Say whether a thread is one of calls that were made for this one: its undoings are as many as were asked for."""
+    return sa.or_(
+        thread.in_(threads_of(proposal.id)), thread.startswith(f"{undos.THREAD}{proposal.id}/", autoescape=True)
+    )
 
 
 def _along(connection: sa.Connection, proposal: Proposal) -> list[Proposal]:
-    """Return what belongs to a call: its edits, the reads beside it and of its versions, its preview, its undoings."""
+    """Return what belongs to a call: its edits, the reads beside it, those of :mod:`asides`, its undoings."""
     row = proposals.c
     words = (undos.FIRST, undos.BEFORE, undos.AFTER, undos.LOOK)
     reads = sa.and_(
         row.thread == proposal.thread, row.call_id.in_([undos.beside(proposal.call_id, word) for word in words])
     )
     edits = row.id.in_(sorted(_edits_of(connection, proposal.id)))
-    tried = row.thread.in_([previews.thread_for(proposal.id), pins.thread_for(proposal.id)])
-    mine = sa.or_(reads, edits, tried, row.thread.startswith(_undoings(proposal), autoescape=True))
+    mine = sa.or_(reads, edits, _aside(row.thread, proposal))
     found = connection.execute(sa.select(proposals).where(mine, row.id != proposal.id)).mappings()
     return [from_row(one) for one in found]
 

@@ -14,12 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from checkvalve.approvals.asides import PIN
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.pinspec import PinSpec
 from checkvalve.approvals.records import Proposal
 from checkvalve.filters.strictjson import JSON
 
-THREAD: Final = "pin/"
+THREAD: Final = PIN
 """How the thread of the reads begins that are made for a question; the question's id follows."""
 READ, FAILED = "pin.read", "pin.failed"
 """Events of a question: its versions were read, or could not be."""

@@ -18,6 +18,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit, moves
+from checkvalve.approvals.asides import PREVIEW
 from checkvalve.approvals.clock import rfc3339, to_the_second
 from checkvalve.approvals.decision import ArgumentReport, Decision
 from checkvalve.approvals.errors import ApprovalError, StoreCorruptError
@@ -34,7 +35,7 @@ from checkvalve.approvals.sound_events import sound_events
 from checkvalve.approvals.verdicts import Allow
 from checkvalve.filters.strictjson import JSON
 
-THREAD: Final = "preview/"
+THREAD: Final = PREVIEW
 """How the thread of a preview begins; the id of the question follows."""
 CALL: Final = "preview"
 """The name of the call in that thread."""

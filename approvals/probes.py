@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from checkvalve.approvals.asides import PROBE
 from checkvalve.approvals.probespec import ProbeSpec, ProbeWhen
 from checkvalve.approvals.undo_call import at
 from checkvalve.filters.errors import HostileInputError
 from checkvalve.filters.strictjson import JSON, check_value
 
-THREAD: Final = "probe/"
+THREAD: Final = PROBE
 """How the thread of the reads begins that are made for a call; the call's id follows."""
 CALL: Final = "probe"
 BY: Final = "probe"

@@ -17,6 +17,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import afterlooks
+from checkvalve.approvals.asides import ASIDES
 from checkvalve.approvals.attention import SHOWN, WHOLE
 from checkvalve.approvals.moves import OBSERVE
 from checkvalve.approvals.records import State
@@ -34,7 +35,7 @@ from checkvalve.approvals.report_figures import (
 )
 from checkvalve.approvals.review_tables import undos
 from checkvalve.approvals.tables import events, proposals
-from checkvalve.approvals.undos import DONE, THREAD
+from checkvalve.approvals.undos import DONE
 from checkvalve.approvals.votes import CAST, NO, YES
 
 _PAGES: Final = "web"
@@ -151,7 +152,7 @@ def _calls(connection: sa.Connection, since: int, until: int) -> Iterable[tuple[
     query = sa.select(row.thread, row.server, row.tool, row.verdict)
     within = query.where(row.created_at >= since, row.created_at <= until, row.mode != OBSERVE)
     for thread, server, tool, verdict in connection.execute(within):
-        if not thread.startswith(THREAD):  # an undoing is asked for by a person, and is no task of an agent
+        if not thread.startswith(ASIDES):  # made for another call, or by a person: no task of an agent
             yield thread, f"{server}/{tool}" if server else tool, verdict == "review"
 
 

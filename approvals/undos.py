@@ -13,6 +13,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from checkvalve.approvals import audit
+from checkvalve.approvals.asides import UNDO
 from checkvalve.approvals.canonical import digest_bytes
 from checkvalve.approvals.clock import rfc3339, to_the_second
 from checkvalve.approvals.errors import StoreCorruptError
@@ -25,7 +26,7 @@ from checkvalve.filters.strictjson import JSON
 
 RULE: Final = "undo"
 """The rule of every call that undoes another one: a person decides it."""
-THREAD: Final = "undo/"
+THREAD: Final = UNDO
 """How the thread of such a call begins; the id of what it undoes follows, and how often that was asked for."""
 FIRST, BEFORE, AFTER, LOOK = "first", "before", "after", "look"
 """Words in the names of reads beside a call: before it is decided, right before its effect, right after it, and when

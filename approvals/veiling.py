@@ -4,8 +4,8 @@
 declare as secret is looked for in everything that is shown of the task, since the user's words and what was read may
 say it, too; of very many calls with secrets, in the newest of them. What a refused call declares counts on that call
 alone: nobody else has looked at it. What the task also holds as a destination counts nowhere: people have to see it.
-3. A preview, a read of a version and an undoing, whose threads are their own, are under the veil of the task of their
-question.
+3. A preview, a read of a version, a probe and an undoing, whose threads are their own, are under the veil of the task
+of their question.
 
 Guarantees: a call that cannot be read is not shown; nothing is written but the key, once.
 """
@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 import sqlalchemy as sa
 
+from checkvalve.approvals.asides import made_for
 from checkvalve.approvals.clock import Clock, system_clock
 from checkvalve.approvals.conversations import root_of, sides
 from checkvalve.approvals.endorsing import Endorsed
@@ -42,8 +42,6 @@ _SIGNS: Final = ('"role":"credential"', '"redact":true', '"redact":[')
 _AIMS: Final = ('"role":"target"', '"role":"selector"', '"role":"command"')
 """What one with a destination, a record or a command has in it."""
 
-_ASIDE: Final = re.compile(r"(?:preview|undo|pin)/(?P<id>[^/]+)(?:/[0-9]+)?")
-"""Threads of calls that are made for another one; that one's id is in the name."""
 _MAX_ASIDE: Final = 8  # undoings of undoings, and previews of those
 
 
@@ -131,10 +129,9 @@ class Veiling:
     def _home(self, thread: str) -> str:
         """Return the thread of the task that a call is made for."""
         for _ in range(_MAX_ASIDE):
-            found = _ASIDE.fullmatch(thread)
-            query = sa.select(proposals.c.thread).where(proposals.c.id == (found["id"] if found else ""))
-            if found is None:
+            if not (inner := made_for(thread)):
                 return thread
+            query = sa.select(proposals.c.thread).where(proposals.c.id == inner)
             with self._store.read() as connection:
                 outer = connection.execute(query).scalar()
             if outer is None:
