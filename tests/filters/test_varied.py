@@ -13,7 +13,21 @@ from checkvalve.filters.inbound import scan_inbound
 from checkvalve.filters.outcomes import Status
 
 PLACE = Path(__file__).resolve().parents[2] / "benchmarks" / "varied.py"
-FORMS = ("prose", "Markdown", "eight languages", "Chinese, Arabic, Hindi", "code", "JSON", "HTML page", "mail")
+FORMS = (
+    "prose",
+    "Markdown",
+    "eight languages",
+    "Chinese, Arabic, Hindi",
+    "code",
+    "JSON",
+    "HTML page",
+    "mail",
+    "README",
+    "JSON with many short fields",
+    "HTML page with many tags",
+    "CSV",
+    "YAML",
+)
 
 
 @pytest.fixture(scope="module")
