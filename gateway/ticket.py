@@ -39,6 +39,7 @@ from checkvalve.graphs.keeping import Keeping
 from checkvalve.graphs.pinning import Pinning
 from checkvalve.graphs.previewing import Previewing
 from checkvalve.graphs.probing import Probing
+from checkvalve.graphs.repeating import while_promised
 from checkvalve.graphs.results import result_values
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
@@ -98,9 +99,9 @@ class Ticket:
 
     def check(self, services: Services) -> Callable[[], Verdict]:
         """Return the check right before the effect."""
-        if self.edited:
-            return recheck(services, self.proposal, self.call)
-        return self.session.revalidation(self.call)
+        edited = self.edited
+        check = recheck(services, self.proposal, self.call) if edited else self.session.revalidation(self.call)
+        return while_promised(services, self.proposal.id, check)
 
     def told(self, result: ToolResult) -> ToolResult:
         """Return what is handed on: of an edited call with a notice of what was changed."""

@@ -32,6 +32,7 @@ from checkvalve.graphs.keeping import Keeping
 from checkvalve.graphs.pinning import Pinning
 from checkvalve.graphs.probing import Probing
 from checkvalve.graphs.references import REF
+from checkvalve.graphs.repeating import while_promised
 from checkvalve.graphs.requesting import call_of
 from checkvalve.graphs.state import JsonObject, PipelineState
 from checkvalve.graphs.stored_results import declared_value
@@ -133,7 +134,7 @@ class ExecutorNode:
                 return CHANGED  # what a sub-agent is given are references, which nobody types
             return recheck(self._desk.services, decided, call)()
 
-        return check
+        return while_promised(self._desk.services, str(item["approval"]), check)
 
     def _pinned(self, item: JsonObject) -> Found | None:
         """Read again what a request points at, where a person was asked about its version."""

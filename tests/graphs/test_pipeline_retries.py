@@ -154,3 +154,18 @@ def test_a_run_that_goes_on_reads_the_probe_and_pays_nothing(bank: Bank, *, awai
 def test_a_tool_that_promises_nothing_is_left_alone(bank: Bank) -> None:
     go_on(bank, lost(bank, "idempotency: none"), awaited=False)
     assert (bank.row().state, len(bank.keys)) == (State.UNKNOWN, 1)
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["resume", "aresume"])
+def test_a_promise_that_the_manifest_took_back_is_not_relied_on(bank: Bank, *, awaited: bool) -> None:
+    actor = lost(bank, KEY)
+    bank.declare("idempotency: none")
+    go_on(bank, actor, awaited=awaited)
+    assert (bank.row().state, len(bank.keys)) == (State.UNKNOWN, 1)
+
+
+def test_a_promise_that_the_manifest_gives_later_is_not_one_of_this_call(bank: Bank) -> None:
+    actor = lost(bank, "idempotency: none")
+    bank.declare(KEY)
+    go_on(bank, actor, awaited=False)
+    assert (bank.row().state, len(bank.keys)) == (State.UNKNOWN, 1)
