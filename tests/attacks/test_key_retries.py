@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -23,6 +24,7 @@ from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.approvals.verdicts import Deny
 from checkvalve.filters.strictjson import JSON
 from tests.approvals.made import ALLOW, Desk, HandClock, decided
+from tests.gateway.probe_world import CONFIG, MANIFEST, PAY, Bank
 
 pytestmark = pytest.mark.claim("C4")
 KEY, NONE = Idempotency.KEY, Idempotency.NONE
@@ -178,3 +180,25 @@ def test_a_clock_that_is_put_back_gives_no_more_tries(bench: Bench) -> None:
         bench.clock.advance(days=-1)
         bench.run(row)
     assert len(bench.sent) <= MAX_TRIES
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["invoke", "ainvoke"])
+def test_a_promise_that_the_manifest_took_back_ends_the_tries_of_an_agent(tmp_path: Path, *, awaited: bool) -> None:
+    """Whoever found out that the server pays twice says so, and starts the gateway again with that manifest."""
+    plain = MANIFEST[: MANIFEST.index("    idempotency: probe")]
+    first = Bank(tmp_path, plain + "    idempotency: key\n")
+    first.fails = KeyboardInterrupt()
+    agent = first.agent(PAY)
+    first.ask(agent)
+    first.approve()
+    with pytest.raises(KeyboardInterrupt):
+        first.resume(agent)
+    first.end()
+    second = Bank(tmp_path, plain)
+    try:
+        second.fails, second.saver = None, first.saver
+        agent = second.agent(PAY)
+        asyncio.run(agent.ainvoke(None, CONFIG)) if awaited else second.resume(agent)
+        assert (second.row().state, second.effects) == (State.UNKNOWN, [])
+    finally:
+        second.end()
