@@ -130,7 +130,7 @@ class Holders:
             try:
                 holder = self._open.get((signer, label)) or _told(signer, lambda: source.open(label))
                 self._open[signer, label] = holder
-                return bytes(_told(signer, lambda: ask(holder)))
+                return _in_bytes(signer, _told(signer, lambda: ask(holder)))
             except SignerError:
                 self._close(self._open.pop((signer, label), None))
                 raise
@@ -157,6 +157,16 @@ def _told(signer: str, ask: Callable[[], _T]) -> _T:
             f"the signer {signer} does not answer ({type(error).__name__}): nothing was signed",
             remedy="mend it; it is asked again at the next checkpoint",
         ) from error
+
+
+def _in_bytes(signer: str, found: object) -> bytes:
+    """Return what somebody else's code gave, which may be anything; of a number `bytes` makes as many zeros."""
+    if isinstance(found, bytes | bytearray | memoryview):
+        return bytes(found)
+    raise SignerError(
+        f"the signer {signer} gives {type(found).__name__} where bytes have to be: nothing was signed",
+        remedy="mend it: `public_key` and `sign` return bytes",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,26 @@ def test_a_signer_that_cannot_be_used_is_named_and_its_text_is_not_shown(
     assert not log_place(settings(tmp_path, signer)).has_key
 
 
+@pytest.mark.parametrize("given", ["None", "'x' * 64", "64", "-1", "[1, 2]", "[300] * 64", "10**15"])
+def test_what_is_no_bytes_is_an_error_of_the_signer_and_nothing_else(given: str, site: Path, tmp_path: Path) -> None:
+    """Else a doctor ends with a trace of Python, and a large number takes all the memory there is."""
+    module = VAULT + f"\n\nclass Strange(Key):\n    def sign(self, message):\n        return {given}\n"
+    module += f"\n\nclass NoKey(Key):\n    def public_key(self):\n        return {given}\n"
+    made = "lambda label: {0}(Path(__file__).parent / label)"
+    module += f"\n\nstrange, no_key = {made.format('Strange')}, {made.format('NoKey')}\n"
+    points = "[checkvalve.signers]\nstrange = a_strange_vault:strange\nno_key = a_strange_vault:no_key\n"
+    install(site, "a_strange_vault", module, points)
+    try:
+        with pytest.raises(SignerError, match="where bytes have to be"):
+            log_place(settings(tmp_path, "no_key")).create(ORIGIN, "key-1")
+        mine = settings(tmp_path, "strange")
+        log_place(mine).create(ORIGIN, "key-1")
+        first = next(iter(signing_key(mine)))
+        assert (first.state, "where bytes have to be" in first.text) == (State.PROBLEM, True)
+    finally:
+        sys.modules.pop("a_strange_vault", None)
+
+
 def test_two_packages_with_one_name_are_refused(site: Path, tmp_path: Path) -> None:
     install(site, "another_vault", "", "[checkvalve.signers]\nvault = another_vault:open_key\n")
     made = runner(settings(tmp_path, "vault"))("key", "create", "--signer-key", "key-1")
