@@ -1,4 +1,4 @@
-"""What a program may know of its own calls: one rule for the card that its token gets and for its receipt.
+"""What a program may know of its own calls: one rule for the card that its token gets, its receipt and its stream.
 
 1. How the call moved, who let it run, and its grants. 2. Of people's words those that are for its agent: a question to
 whoever asked, what was answered in that name, and the text that a call was answered with. What people write to each
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from checkvalve.approvals.notices import ASKED, GLASS, TALK, UNREACHABLE
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.remarks import ANSWER, QUESTION
 from checkvalve.approvals.responding import response_of
@@ -35,11 +36,17 @@ _PLAN: Final = frozenset(
     }
 )
 _TALK: Final = frozenset({QUESTION, ANSWER})
+_TOLD: Final = frozenset({ASKED, *(state.value for state in State), "settled", *TALK, UNREACHABLE, GLASS})
 
 
 def event_is_for_programs(kind: str, body: Mapping[str, JSON]) -> bool:
     """Say whether an event is a move that tells of no person but who made it, and holds no words of theirs."""
     return (kind in _MOVES or kind.startswith(_GRANTS)) and not body.get("note")
+
+
+def notice_is_for_programs(kind: str) -> bool:
+    """Say whether a notice is of how a call moved, or of talk with whoever asked; not of whom people call, and when."""
+    return kind in _TOLD
 
 
 def note_for_programs(row: Proposal) -> str:
@@ -57,4 +64,7 @@ def plan_for_programs(plan: Mapping[str, JSON]) -> dict[str, JSON]:
     return {name: item for name, item in plan.items() if name in _PLAN}
 
 
-__all__ = ["event_is_for_programs", "note_for_programs", "plan_for_programs", "remark_is_for_programs"]
+__all__ = [
+    "event_is_for_programs", "note_for_programs", "notice_is_for_programs", "plan_for_programs",
+    "remark_is_for_programs",
+]  # fmt: skip

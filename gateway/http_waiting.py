@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import Final, TypeVar
 
+from checkvalve.approvals.for_programs import notice_is_for_programs
 from checkvalve.approvals.notices import Notice
 from checkvalve.approvals.outbox import Outbox
 from checkvalve.approvals.seed_cards import notices_of
@@ -90,8 +91,10 @@ def _news(server: RunServer, caller: Caller, outbox: Outbox, after: int) -> tupl
 
 
 def _may_see(caller: Caller, item: Notice) -> bool:
-    """Say whether this is told: what is about no call is for reviewers."""
-    return caller.reviewer is not None if item.proposal is None else caller.sees(item.proposal)
+    """Say whether this is told: what is about no call, and whom people call to one, is for reviewers."""
+    if caller.reviewer is not None:
+        return True
+    return item.proposal is not None and notice_is_for_programs(item.kind) and caller.sees(item.proposal)
 
 
 __all__ = ["MAX_WAIT", "notices", "until"]

@@ -11,9 +11,14 @@ from typing import Any
 
 import pytest
 
+from checkvalve.approvals import audit
 from checkvalve.approvals.clock import rfc3339
+from checkvalve.approvals.for_programs import notice_is_for_programs
+from checkvalve.approvals.handed import DUE
+from checkvalve.approvals.notices import ESCALATED, KINDS, REMINDER
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.reviewers import Reviewers
+from checkvalve.approvals.talked import CALLED
 from checkvalve.gateway import http_runs, http_waiting, notifier, worker
 from checkvalve.gateway.errors import ChannelError
 from checkvalve.gateway.safe_post import Answered
@@ -267,6 +272,22 @@ def test_events_say_what_happens_without_a_value_and_go_on(desk: Desk) -> None:
     own = stream(desk, desk.api.ann, start, until="rejected")
     assert {event["approval"] for _, event in own} >= {row.id}
     assert problem(desk.get("/approvals/events", {**desk.boss, "Last-Event-ID": "x"})) == (400, "no_such_event")
+
+
+def test_a_program_is_told_how_its_call_moves_and_not_whom_people_call_to_it(desk: Desk) -> None:
+    start = desk.get("/approvals").json()["mark"]
+    row, queue = desk.waiting(), desk.api.gateway.queue
+    body: dict[str, Any] = {"digest": row.digest, "who": ["zoe"], "to": ["channel:night"]}
+    with queue.store.write() as connection:
+        for kind in ("proposal.reminded", "proposal.escalated", CALLED, DUE):
+            audit.append(connection, at=queue.clock(), kind=kind, subject=row.id, body=body)
+    desk.decide(row, "reject")
+    of_people = {REMINDER, ESCALATED, "afterlook"}
+    told = [event["kind"] for _, event in stream(desk, desk.boss, start, until="rejected")]
+    assert of_people <= set(told)
+    own = [event["kind"] for _, event in stream(desk, desk.api.ann, start, until="rejected")]
+    assert own == [kind for kind in told if kind not in of_people]
+    assert {kind for kind in KINDS if not notice_is_for_programs(kind)} == of_people | {"paused", "resumed", "budget"}
 
 
 def stream(desk: Desk, headers: dict[str, str], after: int, *, until: str) -> list[tuple[int, dict[str, Any]]]:
