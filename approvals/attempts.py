@@ -157,6 +157,6 @@ def finish(
         "kept": mine.rowcount == 1,
         **details,
     }
-    audit.append(connection, at=at, kind="attempt.late", subject=proposal.id, body=late)
+    audit.append(connection, at=at, kind=retries.LATE, subject=proposal.id, body=late)
     doubts.renew(connection, proposal.id, at=at)
     return proposal

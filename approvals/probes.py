@@ -100,8 +100,8 @@ def _is_met(condition: ProbeWhen, record: object, args: Mapping[str, JSON]) -> b
         return False
     if condition.there:
         return found is not None
-    if condition.argument is not None:
-        return condition.argument in args and _text(found) == _text(args[condition.argument])
+    if condition.argument is not None:  # an empty field fits whatever was left empty, and says nothing
+        return found is not None and condition.argument in args and _text(found) == _text(args[condition.argument])
     return any(_text(found) == _text(value) for value in condition.values)
 
 

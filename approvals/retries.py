@@ -4,10 +4,11 @@ A tool that only reads simply runs again. A tool with ``idempotency: key`` runs 
 bytes, and has its effect once while the remote side keeps the key. So for such a call all of this has to hold:
 
 1. It is unknown because its process died, was cut off or lost its connection, or because a try after that failed.
-2. Nothing came late that says how the earlier try ended.
+2. Nothing came late that says how an earlier try ended, recorded as its end or not.
 3. It was tried less than :data:`MAX_TRIES` times, and the first try was begun less than :data:`WITHIN` ago: remotes
    forget keys, and a day is what most of them promise.
 4. The log that its tries stand in is still the present one: of a closed log nobody knows whether it was whole.
+5. Whoever asked for it has not taken back what waits since (:func:`end_tries`).
 
 Guarantees: counted from events that are as they were written, in the transaction that takes the claim; where one of it
 does not hold the call stays unknown, and a person settles it.
@@ -15,12 +16,16 @@ does not hold the call stays unknown, and a person settles it.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import sqlalchemy as sa
 
+from checkvalve.approvals import audit, moves
+from checkvalve.approvals.audit import Event
 from checkvalve.approvals.clock import micros
 from checkvalve.approvals.closedlogs import base_of
 from checkvalve.approvals.outcome import RETRY_FAILED
@@ -30,6 +35,10 @@ from checkvalve.approvals.subjectrows import Held
 from checkvalve.approvals.tables import attempts
 from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.approvals.undo_call import Kept, is_from_before
+from checkvalve.filters.strictjson import JSON
+
+if TYPE_CHECKING:
+    from checkvalve.approvals.queue import Queue
 
 MAX_TRIES: Final = 3
 """Tries of one call in all, the first one included."""
@@ -37,9 +46,14 @@ WITHIN: Final = timedelta(hours=24)
 """After the first try was begun, no further one begins."""
 INTENT: Final = "attempt.intent"
 """The event of each try."""
+LATE: Final = "attempt.late"
+"""The event of an end that came when the call had moved on, or another try had begun."""
+NO_MORE: Final = "attempt.no_more"
+"""The event of a call whose requester has taken back what waits: no further try of it begins."""
 OF_KEY, OF_READ = "retry_with_key", "retry_of_read"
 """Codes of the move that begins another try."""
 _DIED: Final = "owner_died"
+_SAYS_HOW: Final = frozenset({State.SUCCEEDED.value, State.FAILED.value})
 _AFTER: Final = frozenset({_DIED, "cut_off", "connection_lost", RETRY_FAILED})
 """Codes of an unknown end after which a call may be tried again with its key."""
 
@@ -84,11 +98,11 @@ def is_over(connection: sa.Connection, proposal: Proposal, held: Held, *, at: in
         return True
     if row["result"] is not None or (proposal.code == _DIED and row["finished_at"] is not None):  # 2.
         return True
-    tried = tries_of(connection, proposal)
+    told = sound_of_kinds(connection, proposal.id, [INTENT, LATE, NO_MORE])
+    tried, base = _tries(told), base_of(connection)
     if tried is None or tried.count != row["fence"] or not tried.left or at >= tried.until:  # 3.
         return True
-    base = base_of(connection)
-    return any(event.seq <= base for event in sound_of_kinds(connection, proposal.id, [INTENT]))  # 4.
+    return any(event.seq <= base or event.kind == NO_MORE or _says_how(event) for event in told)  # 4., 5. and 2.
 
 
 def tries_of(connection: sa.Connection, proposal: Proposal) -> Tries | None:
@@ -99,10 +113,36 @@ def tries_of(connection: sa.Connection, proposal: Proposal) -> Tries | None:
     """
     if proposal.idempotency is not Idempotency.KEY:
         return None
-    begun = [event.at for event in sound_of_kinds(connection, proposal.id, [INTENT])]
+    return _tries(sound_of_kinds(connection, proposal.id, [INTENT]))
+
+
+def end_tries(queue: Queue, proposal_id: str, *, by: str, code: str) -> bool:
+    """Write that no further try of a call begins, and say whether that was news; what has begun goes on.
+
+    Raises:
+        NotFoundError: there is no such call.
+    """
+    with queue.store.write() as connection:
+        proposal = moves.load(connection, proposal_id)
+        begun = proposal.idempotency is Idempotency.KEY and proposal.state in {State.EXECUTING, State.UNKNOWN}
+        if not begun or sound_of_kinds(connection, proposal.id, [NO_MORE]):
+            return False
+        body: dict[str, JSON] = {"digest": proposal.digest, "by": by, "code": code}
+        audit.append(connection, at=queue.clock(), kind=NO_MORE, subject=proposal.id, body=body)
+    return True
+
+
+def _tries(told: Sequence[Event]) -> Tries | None:
+    begun = [event.at for event in told if event.kind == INTENT]
     if not begun:
         return None
     return Tries(len(begun), begun[0], begun[0] + micros(WITHIN), max(0, MAX_TRIES - len(begun)))
+
+
+def _says_how(event: Event) -> bool:
+    """Say whether an event is of an end that came late and was known: another try would be one too many."""
+    body = json.loads(event.body) if event.kind == LATE and event.body else {}
+    return isinstance(body, dict) and body.get("ended") in _SAYS_HOW
 
 
 def honest(kept: Kept | None, fence: int) -> Kept | None:
@@ -116,6 +156,6 @@ def honest(kept: Kept | None, fence: int) -> Kept | None:
 
 
 __all__ = [
-    "INTENT", "MAX_TRIES", "OF_KEY", "OF_READ", "WITHIN", "Tries", "code_of", "honest", "is_over", "may_begin",
-    "may_follow", "tries_of",
+    "INTENT", "LATE", "MAX_TRIES", "NO_MORE", "OF_KEY", "OF_READ", "WITHIN", "Tries", "code_of", "end_tries", "honest",
+    "is_over", "may_begin", "may_follow", "tries_of",
 ]  # fmt: skip

@@ -19,6 +19,7 @@ from uuid import uuid4
 from checkvalve.approvals.conversations import contexts_of, root_of
 from checkvalve.approvals.errors import ConflictError
 from checkvalve.approvals.records import State
+from checkvalve.approvals.retries import end_tries
 from checkvalve.approvals.task_contexts import for_message
 from checkvalve.graphs.contents import Contents
 from checkvalve.graphs.desk import Desk, OnNewMessage
@@ -78,7 +79,10 @@ class Saying:
         return [name for one in beside for name in self.take_back(one, State.CANCELLED, by, "cancelled")]
 
     def take_back(self, thread: str, end: Literal[State.CANCELLED, State.SUPERSEDED], by: str, code: str) -> list[str]:
-        """Take back what was not used yet: open questions, and permits, whoever gave them."""
+        """Take back what was not used yet: open questions, permits, whoever gave them, and further tries of lost calls.
+
+        Returns the calls that are taken back; of a lost one nobody knows whether it happened, so it is none of them.
+        """
         queue = self._desk.services.queue
         closed = []
         for row in queue.list([State.PENDING], thread=thread):
@@ -89,6 +93,8 @@ class Saying:
             with suppress(ConflictError):  # used in between: an effect that has begun cannot be taken back
                 queue.invalidate(row.id, code)
                 closed.append(row.id)
+        for row in queue.list([State.EXECUTING, State.UNKNOWN], thread=thread):
+            end_tries(queue, row.id, by=by, code=code)  # it may have happened; it is not sent once more
         return closed
 
     def _that_has(self, root: str, key: str) -> str:

@@ -104,6 +104,26 @@ def test_a_manifest_of_a_program_that_trusts_outsiders_settles_nothing(bank: Ban
     assert len(bank.looks) == before
 
 
+def test_what_was_left_empty_is_no_sign_that_it_happened(tmp_path: Path) -> None:
+    """A field that is null says nothing, also where the call was made with a null in the same place."""
+    told = "done_when: {path: $.state, values: [booked]}"
+    field = "{path: state, writable_by: owner, evidence: the bank sets it}"
+    manifest = MANIFEST.replace(told, "done_when: {path: $.ref, argument: memo}")
+    manifest = manifest.replace(field, field + "\n      - " + field.replace("state", "ref"))
+    bank = Bank(tmp_path, manifest)
+    try:
+        bank.says = lambda: {"state": "unknown", "ref": None}
+        agent = bank.agent(("pay", {**PAY[1], "memo": None}))
+        bank.ask(agent)
+        bank.approve()
+        bank.resume(agent)
+        assert bank.looks
+        assert bank.row().args()["memo"] is None
+        assert bank.row().state is State.UNKNOWN
+    finally:
+        bank.end()
+
+
 def settled_meanwhile(bank: Bank) -> Any:
     """Say that it was booked, after a person has said that it was not."""
     bank.queue.settle(bank.row().id, bank.people()[0], done=False)

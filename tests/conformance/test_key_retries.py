@@ -15,9 +15,9 @@ from checkvalve.approvals import attempts, audit
 from checkvalve.approvals.claims import Claim, Claims
 from checkvalve.approvals.errors import ConflictError, NotStartedError, OutcomeUnknownError, StoreCorruptError
 from checkvalve.approvals.executor import LEASE, Executor
-from checkvalve.approvals.outcome import Outcome, returned
+from checkvalve.approvals.outcome import Ending, Outcome, returned
 from checkvalve.approvals.records import Proposal, State, idempotency_key
-from checkvalve.approvals.retries import INTENT, MAX_TRIES, WITHIN, tries_of
+from checkvalve.approvals.retries import INTENT, LATE, MAX_TRIES, WITHIN, end_tries, tries_of
 from checkvalve.approvals.revoking import revoke
 from checkvalve.approvals.tables import attempts as rows
 from checkvalve.approvals.tables import proposals
@@ -211,14 +211,54 @@ def test_a_late_end_of_the_first_owner_is_not_recorded_over_the_second(desk: Des
     second = left(desk, clock, row)
     assert (first.attempt.fence, second.attempt.fence, second.again) == (1, 2, True)
     assert first.key == second.key
-    with desk.queue.store.write() as connection:
-        attempts.finish(connection, first.attempt, returned("of the first"), at=clock.now)
     outcome = run(desk, row, Remote())
     assert outcome.result == {"done": first.key}
-    with desk.queue.store.write() as connection:
-        attempts.finish(connection, second.attempt, returned("of the second"), at=clock.now)
+    for claim in (first, second):
+        with desk.queue.store.write() as connection:
+            attempts.finish(connection, claim.attempt, returned(f"of try {claim.attempt.fence}"), at=clock.now)
     assert run(desk, row, Remote()).result == outcome.result
-    assert kinds(desk, row).count("attempt.late") == 2
+    assert kinds(desk, row).count(LATE) == 2
+    assert verify(desk.queue.store).ok
+
+
+@pytest.mark.parametrize("failed", [False, True], ids=["succeeded", "failed"])
+def test_a_late_end_of_the_first_try_ends_the_tries_though_a_second_had_begun(
+    desk: Desk, clock: HandClock, *, failed: bool
+) -> None:
+    """It is not recorded as the end; but the log knows how that try ended, so nothing is sent once more."""
+    row = keyed(desk)
+    first = left(desk, clock, row)
+    left(desk, clock, row)
+    ending = Ending(State.FAILED, "raised", error={"type": "X", "text": "x"}) if failed else returned("of the first")
+    with desk.queue.store.write() as connection:
+        attempts.finish(connection, first.attempt, ending, at=clock.now)
+    remote = Remote()
+    assert (run(desk, row, remote).state, remote.asked) == (State.UNKNOWN, [])
+    assert verify(desk.queue.store).ok
+
+
+def test_a_late_end_that_says_nothing_leaves_the_other_tries(desk: Desk, clock: HandClock) -> None:
+    row = keyed(desk)
+    first = left(desk, clock, row)
+    left(desk, clock, row)
+    with desk.queue.store.write() as connection:
+        attempts.finish(connection, first.attempt, Ending(State.UNKNOWN, "cut_off"), at=clock.now)
+    assert run(desk, row, Remote()).state is State.SUCCEEDED
+
+
+def test_what_was_taken_back_is_not_tried_again(desk: Desk, clock: HandClock) -> None:
+    remote = Remote()
+    row, other = lost(desk, remote), keyed(desk)
+    assert [end_tries(desk.queue, row.id, by="user", code="new_message") for _ in range(2)] == [True, False]
+    assert not end_tries(desk.queue, other.id, by="user", code="new_message")  # it has not begun
+    found = run(desk, row, remote)
+    assert (found.state, len(remote.asked)) == (State.UNKNOWN, 1)
+    claim = left(desk, clock, other)
+    assert end_tries(desk.queue, other.id, by="user", code="new_message")
+    with desk.queue.store.write() as connection:
+        done = attempts.finish(connection, claim.attempt, returned("what had begun goes on"), at=clock.now)
+    assert done.state is State.SUCCEEDED
+    assert desk.queue.settle(row.id, desk.reviewer, done=True).state is State.CONFIRMED_DONE
     assert verify(desk.queue.store).ok
 
 

@@ -78,7 +78,7 @@ class Bank(AgentWorld):
             return self.says()
 
         @tool
-        def pay(to: str, amount: int, memo: str = "") -> str:
+        def pay(to: str, amount: int, memo: str | None = None) -> str:
             """Pay."""
             self.effects.append(f"paid {to} {amount}")
             self.booked.append(idempotency_key())

@@ -169,3 +169,22 @@ def test_a_promise_that_the_manifest_gives_later_is_not_one_of_this_call(bank: B
     bank.declare(KEY)
     go_on(bank, actor, awaited=False)
     assert (bank.row().state, len(bank.keys)) == (State.UNKNOWN, 1)
+
+
+@pytest.mark.parametrize("how", ["say", "cancel"])
+def test_who_takes_back_what_waits_is_heard_for_the_tries_of_a_lost_call(bank: Bank, how: str) -> None:
+    """The first try may never have arrived: after a no of the user nothing is sent once more."""
+    bank.declare(KEY)
+    actor = scripted(calls(PAY), AIMessage("done"), AIMessage("done"))
+    result = bank.pipeline(actor, on_new_message="supersede").start(ASK, thread="t")
+    bank.approve(result.waiting[0])
+    with pytest.raises(KeyboardInterrupt):
+        bank.pipeline(actor).resume("t")
+    pipeline = bank.pipeline(actor, on_new_message="supersede")
+    if how == "say":
+        pipeline.start("Stop, do not pay it!", thread="t")
+    else:
+        assert pipeline.cancel("t", by="me") == [], "whether it happened nobody knows"
+        pipeline.resume("t")
+    assert (bank.row().state, len(bank.keys)) == (State.UNKNOWN, 1)
+    assert verify(bank.store).ok
