@@ -26,11 +26,19 @@ def append_line(file: Path, line: str) -> None:
     """Append ``line``, which ends itself, to a file that only its owner may read; makes the file where there is none.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written; no part of it stays, where the file can be cut again.
     """
     place = os.open(file, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
     try:
-        os.write(place, line.encode())
+        before = os.fstat(place).st_size
+        try:
+            left = memoryview(line.encode())
+            while left:  # a disk that is nearly full takes a part, and says so
+                left = left[os.write(place, left) :]
+        except OSError:
+            with contextlib.suppress(OSError):  # or the next line would go on where this one broke off
+                os.ftruncate(place, before)
+            raise
         os.fsync(place)
     finally:
         os.close(place)
