@@ -75,7 +75,8 @@ def _read(file: Path) -> str:
 
 
 def _of_program(name: str) -> Source:
-    listed = [one for one in importlib.metadata.entry_points(group=GROUP) if one.name == name]
+    with without_working_folder():  # what says who is installed is a file, too
+        listed = [one for one in importlib.metadata.entry_points(group=GROUP) if one.name == name]
     if len(listed) != 1:
         said = "there is no" if not listed else "there are several"
         raise SignerError(f"{said} signer {name!r} installed", remedy=f"install one package with it (group {GROUP})")

@@ -198,7 +198,23 @@ def test_no_signer_comes_from_the_working_folder(site: Path, tmp_path: Path, mon
     """The agent may be able to write there."""
     monkeypatch.chdir(site)
     made = runner(settings(tmp_path, "vault"))("key", "create", "--signer-key", "key-1")
-    assert "the signer 'vault' cannot be loaded (ModuleNotFoundError)" in made.output
+    assert "there is no signer 'vault' installed" in made.output
+
+
+def test_no_file_of_the_working_folder_says_who_is_installed(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It needs no code there: it could name any function of an installed package, or a second signer of a name."""
+    agent = tmp_path / "agent"
+    agent.mkdir()
+    points = "[checkvalve.signers]\nvault = a_vault_of_ours:open_wrong\nshell = subprocess:getoutput\n"
+    install(agent, "put_here", "", points)
+    monkeypatch.syspath_prepend("")
+    monkeypatch.chdir(agent)
+    shell = runner(settings(tmp_path, "shell"))("key", "create", "--signer-key", f"touch {tmp_path}/ran")
+    assert "there is no signer 'shell' installed" in shell.output
+    assert not (tmp_path / "ran").exists()
+    assert runner(settings(tmp_path, "vault"))("key", "create", "--signer-key", "key-1").exit_code == 0
 
 
 class Kms:
