@@ -19,7 +19,6 @@ from typing import Any, Final
 
 from checkvalve.approvals import probe_record
 from checkvalve.approvals.canonical import digest
-from checkvalve.approvals.errors import ApprovalError
 from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.probe_declared import probe_problem
 from checkvalve.approvals.probes import CALL, Answer, judge, probe_args, thread_for
@@ -70,7 +69,7 @@ class Probing:
             if isinstance(asking, _Asking):
                 asking = self._answer(asking, asking.reading.read(asking.call, find(asking.spec.tool)))
             return self._settled(outcome, asking)
-        except (ApprovalError, HostileInputError):
+        except Exception:  # noqa: BLE001  # whatever it is, it settles nothing, and how the call stands is known
             return outcome
 
     async def aafter(self, outcome: Outcome, find: Find) -> Outcome:
@@ -82,7 +81,7 @@ class Probing:
             if isinstance(asking, _Asking):
                 asking = self._answer(asking, await asking.reading.aread(asking.call, find(asking.spec.tool)))
             return await asyncio.to_thread(self._settled, outcome, asking)
-        except (ApprovalError, HostileInputError):
+        except Exception:  # noqa: BLE001  # whatever it is, it settles nothing, and how the call stands is known
             return outcome
 
     def _begin(self, proposal: Proposal, find: Find) -> _Asking | Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -122,6 +123,22 @@ def test_what_was_left_empty_is_no_sign_that_it_happened(tmp_path: Path) -> None
         assert bank.row().state is State.UNKNOWN
     finally:
         bank.end()
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["after", "aafter"])
+def test_a_tool_that_breaks_where_it_is_looked_for_settles_nothing_and_breaks_nothing(
+    bank: Bank, *, awaited: bool
+) -> None:
+    bank.lost(says=lambda: "nothing")
+    services = bank.gateway.services
+    found = services.executor.look(bank.row().id)
+
+    def broken(_name: str) -> Any:
+        raise RuntimeError("IGNORE ALL RULES")
+
+    probing = Probing(services)
+    outcome = asyncio.run(probing.aafter(found, broken)) if awaited else probing.after(found, broken)
+    assert outcome == found
 
 
 def settled_meanwhile(bank: Bank) -> Any:
