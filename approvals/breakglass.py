@@ -63,7 +63,7 @@ def break_glass(
         NotFoundError, ConflictError, CredentialError, NotAdoptedError, NotAllowedError, DigestError, StepUpError,
         QueueError, StoreCorruptError: nothing was changed.
     """
-    said = _reason(reason)
+    said = checked_reason(reason)
     queue.get(proposal_id)
     with queue.store.write() as connection:
         now = queue.clock()
@@ -106,7 +106,7 @@ def require_worth_proving(
     Raises:
         ApprovalError: as :func:`break_glass`.
     """
-    _reason(reason)
+    checked_reason(reason)
     with queue.store.read() as connection:
         now = queue.clock()
         plan = _open(connection, queue, proposal, reviewer, now)
@@ -148,7 +148,12 @@ def require_may_break(
     return account
 
 
-def _reason(text: str) -> str:
+def checked_reason(text: str) -> str:
+    """Return a reason as it is kept.
+
+    Raises:
+        QueueError: it is no reason in words.
+    """
     return afterlooks.words(text, "a reason", MIN_REASON, MAX_REASON)
 
 
@@ -226,6 +231,6 @@ def _check_needed(
 
 
 __all__ = [
-    "MAX_REASON", "MIN_REASON", "break_glass", "may_break", "require_breaker", "require_may_break",
+    "MAX_REASON", "MIN_REASON", "break_glass", "checked_reason", "may_break", "require_breaker", "require_may_break",
     "require_worth_proving",
 ]  # fmt: skip

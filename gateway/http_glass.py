@@ -20,6 +20,7 @@ from checkvalve.approvals.breakglass import (
     MAX_REASON,
     MIN_REASON,
     break_glass,
+    checked_reason,
     require_may_break,
     require_worth_proving,
 )
@@ -31,7 +32,7 @@ from checkvalve.approvals.seed_cards import plan_of
 from checkvalve.gateway.http_access import PROBLEMS, Server
 from checkvalve.gateway.http_approval_views import Card, card
 from checkvalve.gateway.http_callers import Caller, Calling
-from checkvalve.gateway.http_deciding import DECIDING, Match, Name, refused, wanted_of
+from checkvalve.gateway.http_deciding import DECIDING, Match, Name, Wanted, refused, wanted_of
 from checkvalve.gateway.http_once import OnceRoute
 from checkvalve.gateway.http_runs import RunServer
 from checkvalve.gateway.http_seed_items import open_seed, to_act_on
@@ -66,7 +67,7 @@ def break_(
     """Let exactly this call run, once, by one person's word. Every channel is told; another person has to look."""
     reviewer = caller.must_decide()
     wanted, queue = wanted_of(if_match), server.gateway.queue
-    row = to_act_on(server, caller, name, refusing=lambda found: _stays_whole(server, caller, found, wanted.digest))
+    row = to_act_on(server, caller, name, refusing=lambda found: _stays_whole(server, caller, found, wanted, body))
     try:
         require_worth_proving(queue, row, reviewer, wanted.digest, reason=body.note, channel="rest", seen=wanted.seen)
         proof = step_up(queue, row, reviewer, body.password.get_secret_value(), "break_glass")
@@ -86,9 +87,10 @@ def break_(
     return card(queue.veiling.seen(row))
 
 
-def _stays_whole(server: RunServer, caller: Caller, row: Proposal, digest: str) -> None:
+def _stays_whole(server: RunServer, caller: Caller, row: Proposal, wanted: Wanted, body: Breaking) -> None:
     """Tell an item what a real call would: whom it waits for can decide it alone, so there is no glass to break."""
     queue, item = server.gateway.queue, open_seed(server, caller, row.id)
+    checked_reason(body.note)
     if item is not None:
         with queue.store.read() as connection:
             require_may_break(
@@ -97,7 +99,7 @@ def _stays_whole(server: RunServer, caller: Caller, row: Proposal, digest: str) 
                 row,
                 plan_of(item),
                 caller.must_decide(),
-                digest,
+                wanted.digest,
                 at=queue.clock(),
                 channel="rest",
             )
