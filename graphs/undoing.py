@@ -6,7 +6,8 @@ is: content from the undone call, its result or the record read before. None of 
 decided like any other; what is not denied waits for a person, whatever rule would have let it through.
 
 Running: 5. Everything of 1 holds, with the tool's schema as it is now. 6. The state is still what the person was shown,
-or else what the effect left. 7. Then the one executor runs it, and its own undoing is kept in turn.
+or else what the effect left. 7. Then the one executor runs it, and its own undoing is kept in turn. Where nobody knows
+how it ended, its effect is looked for (:mod:`probing`), now and whenever somebody comes back to it.
 
 Guarantees: an agent has no way here, since its calls are in other threads; an approval of an undoing accepts no data
 for any task; the mode ``observe`` lets none of it run by itself.
@@ -43,6 +44,7 @@ from checkvalve.graphs.calls import Call
 from checkvalve.graphs.detached import detached, keyed
 from checkvalve.graphs.errors import PipelineError
 from checkvalve.graphs.keeping import Keeping, Look, Reading, look_call
+from checkvalve.graphs.probing import Probing
 from checkvalve.graphs.services import Services
 from checkvalve.graphs.session import GuardSession
 from checkvalve.graphs.stored_results import NOTHING, declared_value
@@ -156,7 +158,7 @@ class Undoing:
         if found is None:
             raise NotFoundError("this call undoes nothing", remedy="list what can be undone: checkvalve undo list")
         if undo.state is not State.APPROVED:
-            return self._services.executor.look(name)
+            return self._looked(undo, self._services.executor.look(name), known)
         if (undo.server, undo.tool) not in known:
             whose = f" of the server {undo.server!r}" if undo.server else ""
             raise PipelineError(
@@ -183,7 +185,11 @@ class Undoing:
         )
         if keeping is not None:
             keeping.after(outcome)
-        return outcome
+        return self._looked(undo, outcome, known)
+
+    def _looked(self, undo: Proposal, outcome: Outcome, tools: Bound) -> Outcome:
+        """Look for the effect of an undoing whose end nobody knows, where its tool declares how; nothing runs again."""
+        return Probing(self._services).after(outcome, lambda other: tools.get((undo.server, other)))
 
     def _still(self, undo: Proposal, session: GuardSession, call: Call, tools: Bound) -> Verdict:
         """Return the verdict right before the effect: steps 5 and 6."""

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from checkvalve.approvals.errors import ConflictError, NotFoundError, QueueError
+from checkvalve.approvals.errors import ConflictError, NotFoundError, OutcomeUnknownError, QueueError
 from checkvalve.approvals.records import State
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.undos import beside
@@ -162,6 +162,39 @@ def test_an_undoing_can_be_undone_in_turn(office: Office) -> None:
         kept = undos.read(connection, undo.id)
     assert kept is not None
     assert kept.call().args == {"id": "n1", "text": "eggs"}
+
+
+PROBED = MANIFEST.replace(
+    "- {path: text, readers: owner}", "- {path: text, readers: owner, writable_by: owner, evidence: the owner's notes}"
+).replace(
+    "    undo: write the former text back\n",
+    """    undo: write the former text back
+    idempotency: probe
+    probe_with: {tool: get_note, args: {id: {argument: id}}, done_when: {path: $.text, argument: text}}
+""",
+)
+
+
+@pytest.mark.claim("C4")
+@pytest.mark.parametrize("written", [True, False])
+def test_an_undoing_of_unknown_end_is_looked_for_and_run_once(office: Office, written: bool) -> None:
+    undoing = Undoing(office.serve(PROBED))
+    done = office.act("update_note", id="n1", text="eggs", services=undoing._services).proposal.id
+    undo = undoing.ask(done, "carl", office.tools())
+    office.approve(undo)
+    tools = {tool.name: tool for tool in office.tools()}
+    update = cast(Any, tools["update_note"]).func
+
+    def cut_off(id: str, text: str) -> str:
+        if written:
+            update(id, text)
+        raise OutcomeUnknownError("no answer")
+
+    cast(Any, tools["update_note"]).func = cut_off
+    expected = State.CONFIRMED_DONE if written else State.UNKNOWN
+    for _ in range(2):
+        assert undoing.run(undo.id, tools.values()).state is expected
+    assert office.notebook.effects == ["update n1 eggs", *["update n1 milk"] * written]
 
 
 @pytest.mark.claim("C2", "C4")
