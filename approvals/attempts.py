@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import audit, doubts, moves, retries, undos
 from checkvalve.approvals.clock import rfc3339
-from checkvalve.approvals.errors import ConflictError
+from checkvalve.approvals.errors import ConflictError, StoreCorruptError
 from checkvalve.approvals.outcome import Ending
 from checkvalve.approvals.ownership import Owner
 from checkvalve.approvals.records import Proposal, State, idempotency_key, stored_digest
@@ -58,13 +58,34 @@ class Attempt:
 
 
 def read(connection: sa.Connection, proposal_id: str) -> Attempt | None:
-    """Return the attempt of a proposal, if there was one."""
+    """Return the attempt of a proposal, if there was one.
+
+    Raises:
+        StoreCorruptError: its row holds what this program never writes.
+    """
     return of_row(connection.execute(_ONE, {"wanted": proposal_id}).mappings().one_or_none())
 
 
 def of_row(row: Row | None) -> Attempt | None:
-    """Return the attempt in a database row, if there is one."""
-    return None if row is None else Attempt(**row)
+    """Return the attempt in a database row, if there is one.
+
+    Raises:
+        StoreCorruptError: the row holds what this program never writes.
+    """
+    if row is None:
+        return None
+    wrong = [name for name, kinds in _KINDS.items() if not isinstance(row[name], kinds)]
+    if wrong:
+        raise StoreCorruptError("a stored attempt cannot be read", remedy="verify the audit log")
+    return Attempt(**row)
+
+
+_KINDS: Final[dict[str, type | tuple[type, ...]]] = {
+    **dict.fromkeys(("proposal_id", "idempotency_key", "owner"), str),
+    **dict.fromkeys(("fence", "lease_until", "started_at"), int),
+    **dict.fromkeys(("result", "error"), (str, type(None))),
+    "finished_at": (int, type(None)),
+}
 
 
 def claim(

@@ -230,15 +230,16 @@ class Claims:
         join = proposals.join(attempt_rows, proposals.c.id == attempt_rows.c.proposal_id)
         query = sa.select(attempt_rows).select_from(join).where(proposals.c.state == State.EXECUTING.value)
         with self._queue.store.read() as connection:
-            running = [Attempt(**row) for row in connection.execute(query).mappings()]
+            running = connection.execute(query).mappings().all()
         lost = list[Proposal]()
-        for attempt in running:
+        for row in running:
             try:
-                found = self._recover_one(attempt.proposal_id, attempt)
+                attempt = attempts.of_row(row)
+                found = None if attempt is None else self._recover_one(attempt.proposal_id, attempt)
             except StoreCorruptError:
                 if damaged is None:
                     raise
-                damaged.append(attempt.proposal_id)
+                damaged.append(str(row["proposal_id"]))
                 continue
             if found is not None and found.state is State.UNKNOWN:
                 lost.append(found)

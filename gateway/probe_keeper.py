@@ -17,6 +17,7 @@ from typing import Any, Final, Self
 from checkvalve.approvals import attempts
 from checkvalve.approvals.clock import micros
 from checkvalve.approvals.damaged import list_readable
+from checkvalve.approvals.errors import StoreCorruptError
 from checkvalve.approvals.probe_record import is_open
 from checkvalve.approvals.probes import PAUSE
 from checkvalve.approvals.records import Proposal, State
@@ -56,9 +57,18 @@ class ProbeKeeper:
         for row in list_readable(self._services.queue, [State.UNKNOWN]).rows:
             if self._stop.is_set():
                 return
-            if row.id not in self._asked and is_open(row) and self._is_due(row):
+            if row.id not in self._asked and is_open(row):
+                self._look_at(row)
+
+    def _look_at(self, row: Proposal) -> None:
+        """Ask about one call that is due; one that was damaged beside the log is left alone, and keeps none waiting."""
+        try:
+            if self._is_due(row):
                 self._asked.add(row.id)
                 self._ask(row)
+        except StoreCorruptError:
+            self._asked.add(row.id)
+            get_logger().warning("a lost call was damaged beside the log, and is not looked up", approval=row.id)
 
     def _is_due(self, row: Proposal) -> bool:
         with self._services.queue.store.read() as connection:

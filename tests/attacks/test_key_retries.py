@@ -12,9 +12,10 @@ from typing import Any, Final
 import pytest
 import sqlalchemy as sa
 
+from checkvalve.approvals.claims import Claim, Claims
 from checkvalve.approvals.endorsements import Use
 from checkvalve.approvals.errors import StoreCorruptError
-from checkvalve.approvals.executor import Executor
+from checkvalve.approvals.executor import LEASE, Executor
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.retries import INTENT, MAX_TRIES
 from checkvalve.approvals.roles import Role
@@ -202,3 +203,18 @@ def test_a_promise_that_the_manifest_took_back_ends_the_tries_of_an_agent(tmp_pa
         assert (second.row().state, second.effects) == (State.UNKNOWN, [])
     finally:
         second.end()
+
+
+@pytest.mark.parametrize("column", ["fence", "lease_until", "started_at"])
+def test_an_attempt_that_holds_no_number_hides_no_other_lost_call(bench: Bench, column: str) -> None:
+    first, second = (bench.desk.approve(bench.desk.propose(idempotency=KEY)) for _ in range(2))
+    for row in (first, second):
+        assert isinstance(Claims(bench.desk.queue, LEASE, lambda _: None).take(row.id, None), Claim)
+    bench.change(sa.text(f"UPDATE attempts SET {column} = 'soon' WHERE proposal_id = '{first.id}'"))
+    bench.clock.advance(seconds=LEASE.total_seconds())
+    damaged = list[str]()
+    lost = Executor(bench.desk.queue).recover(damaged=damaged)
+    assert ([row.id for row in lost], damaged) == ([second.id], [first.id])
+    with pytest.raises(StoreCorruptError):
+        bench.run(first)
+    assert bench.sent == []

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from checkvalve.approvals.canonical import digest
 from checkvalve.approvals.executor import LEASE
@@ -127,6 +128,28 @@ def test_a_server_asks_once_about_what_its_probe_does_not_know(bank: Bank) -> No
     for _ in range(3):
         keeper.tick()
     assert (bank.row().state, len(bank.looks)) == (State.UNKNOWN, 2)
+
+
+@pytest.mark.parametrize("edit", [{"lease_until": "soon"}, {"fence": 7}], ids=["no number", "other"])
+def test_a_call_that_was_damaged_beside_the_log_keeps_no_other_waiting(bank: Bank, edit: dict[str, Any]) -> None:
+    bank.says = lambda: {"state": "pending"}
+    bank.lost()
+    other: Any = {"configurable": {"thread_id": "u"}}
+    agent = bank.agent(PAY)
+    agent.invoke({"messages": [user_message("Read my mail")]}, other, durability="sync")
+    bank.approve()
+    agent.invoke(None, other, durability="sync")
+    first, second = (row.id for row in bank.queue.list([State.UNKNOWN]))
+    with bank.queue.store.write() as connection:
+        connection.execute(sa.text("UPDATE attempts SET " + ", ".join(f"{name} = :{name}" for name in edit)
+                                   + " WHERE proposal_id = :first"), {**edit, "first": first})  # fmt: skip
+    bank.says = lambda: {"state": "unheard_of"}
+    bank.later()
+    ProbeKeeper(bank.gateway.services, bank.tools()).tick()
+    assert bank.queue.get(second).state is State.CONFIRMED_NOT_DONE
+    with bank.queue.store.read() as connection:
+        state = connection.execute(sa.text("SELECT state FROM proposals WHERE id = :first"), {"first": first}).scalar()
+    assert state == "unknown"
 
 
 def test_the_servers_thread_looks_by_itself_and_ends(bank: Bank) -> None:
