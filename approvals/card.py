@@ -25,7 +25,7 @@ from checkvalve.approvals.hand import HAND, TYPED
 from checkvalve.approvals.ladder_words import history
 from checkvalve.approvals.mandates import Mandate
 from checkvalve.approvals.moves import OBSERVE, Grant
-from checkvalve.approvals.origin_words import WHY, place_of
+from checkvalve.approvals.origin_words import NOWHERE, WHY, place_of
 from checkvalve.approvals.outcome import Outcome
 from checkvalve.approvals.pages_data import effect_of, tier
 from checkvalve.approvals.preview_lines import Barred
@@ -232,7 +232,7 @@ def _origins(report: dict[str, JSON]) -> Iterator[RenderableType]:
             text = f"! flagged in this source: {', '.join(map(str, flags))}"
             yield _hanging(safe(text, "bold red"))
     if not found:
-        yield Padding(Text("nowhere: nobody is known to have said it", style="bold red"), _INDENT)
+        yield Padding(Text(NOWHERE, style="bold red"), _INDENT)
 
 
 def _offers(proposal: Proposal, *, full: bool) -> Iterator[RenderableType]:

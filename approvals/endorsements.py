@@ -12,12 +12,11 @@ from typing import Final, Protocol
 
 from checkvalve.approvals.fieldspec import Role
 from checkvalve.approvals.mandates import Mandate
+from checkvalve.approvals.origin_words import NO_SOURCE
 from checkvalve.approvals.toolspec import ToolSpec
 from checkvalve.filters.origins import Attribution
 from checkvalve.filters.values import canonical
 
-NO_SOURCE: Final = "none"
-"""The source of a value that stands nowhere: the model made it up, and a person accepted it all the same."""
 KEY: Final = ("value", "source", "role", "tool", "kind")
 """What makes an endorsement the one it is, inside its thread."""
 
@@ -103,4 +102,4 @@ def full_name(spec: ToolSpec) -> str:
     return f"{spec.server}/{spec.name}" if spec.server else spec.name
 
 
-__all__ = ["KEY", "NO_SOURCE", "Cover", "Endorsement", "Mandate", "Use", "answering", "endorsable", "full_name"]
+__all__ = ["KEY", "Cover", "Endorsement", "Mandate", "Use", "answering", "endorsable", "full_name"]

@@ -13,6 +13,9 @@ from typing import Final
 
 USER: Final = "user"
 TOOL: Final = "tool:"
+NO_SOURCE: Final = "none"
+"""The source of a value that stands nowhere: the model made it up, and a person accepted it all the same."""
+NOWHERE: Final = "nowhere: nobody is known to have said it"
 
 WHY: Final[Mapping[str, str]] = {
     "untrusted-target": "An outsider, not the user, may have chosen where this goes.",
@@ -46,7 +49,7 @@ WHY: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A source by its parts. ``kind`` is user, result or other; ``name`` is the tool, or the whole of another name."""
+    """A source by its parts. ``kind``: user, result, nowhere or other; ``name``: the tool, or another name whole."""
 
     kind: str
     name: str
@@ -54,7 +57,9 @@ class Place:
 
     def in_words(self) -> str:
         """Return it for people; what is in it is content still, and has to be made safe."""
-        said = {"user": "the user's words", "result": f"what {self.name} returned"}.get(self.kind, self.name)
+        said = {"user": "the user's words", "result": f"what {self.name} returned", "nowhere": NOWHERE}.get(
+            self.kind, self.name
+        )
         return f"{said}, field {self.field}" if self.field else said
 
 
@@ -65,7 +70,7 @@ def place_of(source: str) -> Place:
     if source.startswith(TOOL):
         name, _, field = source.removeprefix(TOOL).partition("#")
         return Place("result", name.rpartition("/")[0] or name, field)
-    return Place("other", source)
+    return Place("nowhere", "") if source == NO_SOURCE else Place("other", source)
 
 
-__all__ = ["TOOL", "USER", "WHY", "Place", "place_of"]
+__all__ = ["NOWHERE", "NO_SOURCE", "TOOL", "USER", "WHY", "Place", "place_of"]

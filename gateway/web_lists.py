@@ -69,7 +69,7 @@ def endorsements(visit: Looking, done: str = "") -> Response:
             id=item.id,
             state=item.state(now),
             what=shown(item.endorsement.value, rest="untrusted"),
-            source=line(place_of(item.endorsement.source).name or item.endorsement.source),
+            source=line(_whence(item.endorsement.source)),
             role=item.endorsement.role,
             tool=line(item.endorsement.tool),
             thread=line(item.thread),
@@ -83,6 +83,12 @@ def endorsements(visit: Looking, done: str = "") -> Response:
         for item in visit.desk.queue.veiling.accepted(reversed(accepted(visit.desk.queue)))
     ]
     return _given(visit, "endorsements", found, done)
+
+
+def _whence(source: str) -> str:
+    """Return the tool that a value is from, or its source; nothing of one that stands nowhere."""
+    place = place_of(source)
+    return "" if place.kind == "nowhere" else place.name or source
 
 
 @router.get("/mandates")

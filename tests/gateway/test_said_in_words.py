@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from checkvalve.approvals.origin_words import WHY, place_of
+from checkvalve.approvals.origin_words import NO_SOURCE, WHY, place_of
 from checkvalve.gateway.web_moments import Moments
 from checkvalve.gateway.web_words import LANGUAGES, words_in
 
@@ -67,3 +67,8 @@ def test_the_terminal_and_the_pages_give_the_same_reasons() -> None:
     pages = {name.removeprefix("why."): text for name, text in texts.items() if name.startswith("why.")}
     assert {name: pages.get(name) for name in WHY} == dict(WHY)
     assert set(pages) - set(WHY) == {"nowhere", "other", "typed"}, "these are about a value, and are said beside it"
+
+
+def test_a_value_that_stands_nowhere_is_said_to_be_from_nowhere() -> None:
+    assert place_of(NO_SOURCE).in_words() == "nowhere: nobody is known to have said it"
+    assert place_of("none:x").in_words() == "none:x"

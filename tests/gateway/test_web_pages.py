@@ -60,6 +60,10 @@ def test_a_value_that_stands_nowhere_is_said_to_stand_nowhere(review: Review) ->
     assert "Nobody is known to have said this value" in text
     assert "origin unknown" in text
     assert "from nowhere" in text
+    review.answer(review.made_up())
+    listed = plain(review.get("/review/endorsements"))
+    assert "from nowhere" in listed
+    assert "from none" not in listed
 
 
 def test_a_yes_accepts_the_data_and_lets_the_call_run_once(review: Review) -> None:
