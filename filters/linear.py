@@ -6,6 +6,7 @@ cannot do (look around, refer back) is not needed here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any, Final, Protocol
@@ -15,6 +16,7 @@ import re2
 from checkvalve.filters.swift import Counter, Machine, plain_case
 
 _MEMORY: Final = 64 << 20
+_HALF: Final = re.compile("[\ud800-\udfff]")
 
 
 class Found(Protocol):
@@ -33,6 +35,14 @@ class Found(Protocol):
         ...
 
     def __getitem__(self, group: int, /) -> str | None: ...
+
+
+def _has_half(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _options(*, ignore_case: bool, memory: int = _MEMORY) -> re2.Options:
@@ -64,8 +74,8 @@ class Pattern:
         return self._bytes.fullmatch(text.encode("utf-8", "surrogatepass")) is not None
 
     def finditer(self, text: str) -> Iterator[Found]:
-        """Yield every match in a text without lone surrogates."""
-        matches: Iterator[Found] = self._text.finditer(text)
+        """Yield every match; half a character counts as one of no meaning, since UTF-8 cannot say it."""
+        matches: Iterator[Found] = self._text.finditer(_HALF.sub("\ufffd", text) if _has_half(text) else text)
         return matches
 
     def places(self, data: bytes) -> Iterator[tuple[int, int]]:

@@ -115,7 +115,7 @@ def _different(rest: str) -> set[str]:
         except UnicodeEncodeError as error:
             rest = rest[error.start :]
         else:
-            return found
+            return found | {"\0"} if "\0" in rest else found  # zero is in every alphabet, asked for or not
     return found.union(rest)
 
 
