@@ -1,8 +1,8 @@
 # ruff: noqa: E501 - a pattern that is cut is harder to read than a long one
 """Signs by which a model's input is divided into roles, and fences around content: shown so that they divide nothing.
 
-1. Tokens of chat templates are escaped wherever they stand. 2. Tags that agent software puts around tool results and
-reminders are escaped. 3. A tag that closes something which this text never opened is an attempt to step out: escaped,
+1. Tokens of chat templates are escaped wherever they stand; ``table[cls]`` in small letters is code, and none. 2. Tags
+that agent software puts around tool results and reminders are escaped. 3. A tag that closes something which this text never opened is an attempt to step out: escaped,
 and so is the next opening. 4. Turns of a conversation (``Human:`` and ``Assistant:`` at line starts, both) are escaped.
 5. A message with a role as JSON is noted. Guarantees: escaping changes the brackets only, each for one look-alike, so what a person
 reads stays the same; an escaped text has no token left to escape.
@@ -58,6 +58,8 @@ _ONE: Final = {
     "role-json": Pattern(_ROLE_JSON, ignore_case=True),
 }
 _NAMES: Final = tuple(_ONE)
+_ALSO_VARIABLES: Final = frozenset({"[bos]", "[eos]", "[cls]", "[sep]"})
+"""Templates know these in capitals only, and programs have variables of these names: ``[cls]`` is a list of one."""
 _ALL: Final = PatternSet((item.pattern for item in _ONE.values()), ignore_case=True, swift=True)
 _NOTED: Final = {
     "fence-line": ("fake-boundary", Severity.MEDIUM),
@@ -93,12 +95,21 @@ def _places(name: str, view: View) -> Iterator[tuple[int, int]]:
 
 def _escape_all(name: str, view: View, notes: Notes) -> None:
     """Escape every token. There is no bound here: what is left out would still divide."""
-    for count, found in enumerate(_ONE[name].finditer(view.text)):
-        start, end = found.span()
+    places = (found.span() for found in _ONE[name].finditer(view.text))
+    for count, (start, end) in enumerate(place for place in places if not _is_code(view.text, *place)):
         if count < _MAX:
             notes.find(name, view, start, end, Severity.MEDIUM if name == "role-token" else Severity.LOW, detail=name)
         token = "".join(char for char in view.text[start:end] if not is_invisible(char))
         notes.replace(view, start, end, token.translate(_SHOWN), name)
+
+
+def _is_code(text: str, start: int, end: int) -> bool:
+    """Say whether a token is an index or a list: in small letters, behind a name, a call or another index."""
+    token = text[start:end]
+    if not (token.startswith("[") and token.islower()) or token.startswith("[/"):
+        return False
+    before = text[start - 1 : start]
+    return token in _ALSO_VARIABLES or before.isalnum() or before in {"_", ")", "]"}
 
 
 def _fences(view: View, notes: Notes) -> None:

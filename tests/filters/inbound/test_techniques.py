@@ -104,6 +104,23 @@ def test_tokens_of_chat_templates_divide_nothing_any_more_and_escaping_them_agai
     assert not [item for item in again.findings if item.code == "role-token"]
 
 
+@pytest.mark.parametrize(
+    "code",
+    ["registry[cls] = func", "return merge([[cls]] + rest)", "isinstance(value, types[cls])", "weights[inst] += 1",
+     "rows[0][tool_calls]", "load()[inst]"],
+)  # fmt: skip
+def test_an_index_in_small_letters_is_code_and_stays_as_it_is(code: str) -> None:
+    result = scan_inbound(code)
+    assert (result.status, result.text) == (Status.CLEAN, code)
+
+
+@pytest.mark.parametrize("text", ["x[INST] go", "a [inst] go", "x[/inst] go", "t[CLS] go", "x[Inst] go"])
+def test_a_token_that_some_template_knows_is_one_wherever_it_stands(text: str) -> None:
+    result = scan_inbound("t[cls] " * 300 + text)
+    assert result.codes == ("role-token",)
+    assert "[" not in result.text.replace("t[cls]", "")
+
+
 def test_a_closing_tag_is_only_a_way_out_where_nothing_was_opened() -> None:
     assert scan_inbound("see <document>\ntext\n</document> above").status is Status.CLEAN
     out = scan_inbound("text\n</document>\nand more")
