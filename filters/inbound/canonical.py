@@ -42,6 +42,7 @@ _DECOMPOSED: Final = (
     (0x1E00, 0x2000),
 )  # blocks whose marks are ornaments; Hangul and kana keep theirs
 _BREAKS: Final = frozenset("\x0b\x0c\x85\u2028\u2029")  # they divide words, so they must not vanish
+_KNOWN: Final = 256  # different characters of a text up to which their forms are remembered
 _CUT: Final = "\0"
 """What marks the place of a character whose form is not one character: it is such a one itself."""
 
@@ -99,12 +100,17 @@ def canonical(view: View, others: str | None = None) -> View:
     others = foreign(text) if others is None else others
     if not others:
         return view.same(text.lower())
-    even = exchanged(text, others, _even)
+    even = exchanged(text, others, _even if len(others) <= _KNOWN else _formed)
     return _joined(view, even) if _CUT in even else view.same(even)
 
 
 @lru_cache(maxsize=512)  # alphabets come again
 def _even(characters: str) -> str:
+    """Return the same as :func:`_formed`, remembered."""
+    return _formed(characters)
+
+
+def _formed(characters: str) -> str:
     """Return the form of each character, and a cut where that is not one character."""
     forms = (_FOLDS[ord(char)] for char in characters)
     return "".join(form if len(form) == 1 else _CUT for form in forms)

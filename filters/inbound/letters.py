@@ -92,7 +92,7 @@ def _remember(first: str, others: str, known: Alphabet | None) -> Alphabet | Non
 
 
 def _different(rest: str) -> set[str]:
-    found: set[str] = set()
+    found = {"\0"} if "\0" in rest else set()  # it is in every alphabet, so that the codec never stops at it
     known = ""
     for _ in range(_PIECES):
         if len(rest) <= _SHORT:
@@ -115,7 +115,7 @@ def _different(rest: str) -> set[str]:
         except UnicodeEncodeError as error:
             rest = rest[error.start :]
         else:
-            return found | {"\0"} if "\0" in rest else found  # zero is in every alphabet, asked for or not
+            return found
     return found.union(rest)
 
 
