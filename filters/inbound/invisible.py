@@ -65,7 +65,7 @@ def look(view: View, notes: Notes, others: str | None = None) -> list[View]:
             notes.find(code, view, begin, stop, Severity.HIGH, channel=Channel.HIDDEN)
             if spelled:
                 hidden.append(view.whole(spelled, begin, stop, note=code, channel=Channel.HIDDEN))
-        notes.replace(view, start, end, "", "invisible")
+        notes.drop(view, start, end, "invisible")
         bits += sum(char in _BITS for char in found[0])
         first_stray = first_stray or (start, end)
     if first_stray:

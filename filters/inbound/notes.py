@@ -54,6 +54,11 @@ class Notes:
         first, last = view.origin(start, end)
         self.edits.append(Edit(first, last, replacement, code))
 
+    def drop(self, view: View, start: int, end: int, code: str) -> None:
+        """Note that these signs are not to be shown. Decoded ones are spelt out in the item: nothing hides."""
+        if view.channel is not Channel.DECODED:
+            self.replace(view, start, end, "", code)
+
     def _tick(self) -> None:
         """Look at the budget now and then: most long loops end in a note."""
         self._ticks += 1

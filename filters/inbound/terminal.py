@@ -40,7 +40,7 @@ def look(view: View, notes: Notes, others: str | None = None) -> list[View]:
     hidden: list[View] = []
     concealed_from = -1
     for found in _ESCAPE.finditer(view.text):
-        notes.replace(view, found.start(), found.end(), "", "terminal-code")
+        notes.drop(view, found.start(), found.end(), "terminal-code")
         arguments = re.split("[;:]", found["args"] or "0") if found["end"] == "m" else []
         if concealed_from >= 0 and arguments and _CONCEAL not in arguments:
             hidden.append(view.part(concealed_from, found.start(), Channel.HIDDEN, "concealed"))
@@ -55,7 +55,7 @@ def look(view: View, notes: Notes, others: str | None = None) -> list[View]:
     if concealed_from >= 0:
         hidden.append(view.part(concealed_from, len(view.text), Channel.HIDDEN, "concealed"))
     for found in _CONTROL.finditer(view.text):
-        notes.replace(view, found.start(), found.end(), "", "control")
+        notes.drop(view, found.start(), found.end(), "control")
     hidden += [view.part(*found.span(1), Channel.HIDDEN, "overwritten") for found in _OVERWRITTEN.finditer(view.text)]
     return hidden[:MAX_HIDDEN]  # all of it stands in the text as well, and is matched there
 
