@@ -5,8 +5,9 @@ bytes, and has its effect once while the remote side keeps the key. So for such 
 
 1. It is unknown because its process died, was cut off or lost its connection, or because a try after that failed.
 2. Nothing came late that says how an earlier try ended, recorded as its end or not.
-3. It was tried less than :data:`MAX_TRIES` times, and the first try was begun less than :data:`WITHIN` ago: remotes
-   forget keys, and a day is what most of them promise.
+3. It was tried less than :data:`MAX_TRIES` times, the deadline of the permit is not over, and the first try was begun
+   less than :data:`WITHIN` ago: the next try may be the first that arrives, and nobody allowed that for later; and
+   remotes forget keys, of which a day is what most of them promise.
 4. The log that its tries stand in is still the present one: of a closed log nobody knows whether it was whole.
 5. Whoever asked for it has not taken back what waits since (:func:`end_tries`).
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 MAX_TRIES: Final = 3
 """Tries of one call in all, the first one included."""
 WITHIN: Final = timedelta(hours=24)
-"""After the first try was begun, no further one begins."""
+"""After the first try was begun, no further one begins; nor does one after the deadline of the permit."""
 INTENT: Final = "attempt.intent"
 """The event of each try."""
 LATE: Final = "attempt.late"
@@ -99,7 +100,7 @@ def is_over(connection: sa.Connection, proposal: Proposal, held: Held, *, at: in
     if row["result"] is not None or (proposal.code == _DIED and row["finished_at"] is not None):  # 2.
         return True
     told = sound_of_kinds(connection, proposal.id, [INTENT, LATE, NO_MORE])
-    tried, base = _tries(told), base_of(connection)
+    tried, base = _tries(proposal, told), base_of(connection)
     if tried is None or tried.count != row["fence"] or not tried.left or at >= tried.until:  # 3.
         return True
     return any(event.seq <= base or event.kind == NO_MORE or _says_how(event) for event in told)  # 4., 5. and 2.
@@ -113,7 +114,7 @@ def tries_of(connection: sa.Connection, proposal: Proposal) -> Tries | None:
     """
     if proposal.idempotency is not Idempotency.KEY:
         return None
-    return _tries(sound_of_kinds(connection, proposal.id, [INTENT]))
+    return _tries(proposal, sound_of_kinds(connection, proposal.id, [INTENT]))
 
 
 def end_tries(queue: Queue, proposal_id: str, *, by: str, code: str) -> bool:
@@ -132,11 +133,12 @@ def end_tries(queue: Queue, proposal_id: str, *, by: str, code: str) -> bool:
     return True
 
 
-def _tries(told: Sequence[Event]) -> Tries | None:
+def _tries(proposal: Proposal, told: Sequence[Event]) -> Tries | None:
     begun = [event.at for event in told if event.kind == INTENT]
     if not begun:
         return None
-    return Tries(len(begun), begun[0], begun[0] + micros(WITHIN), max(0, MAX_TRIES - len(begun)))
+    until = min(begun[0] + micros(WITHIN), proposal.execute_by or 0)
+    return Tries(len(begun), begun[0], until, max(0, MAX_TRIES - len(begun)))
 
 
 def _says_how(event: Event) -> bool:

@@ -103,7 +103,7 @@ CLAIMS: Final = (
         "answers calls that one of them asks for; the requester set is who started the task, who owns the API token "
         "and who owns the agent, as far as they were named; a program's credential decides nothing, where it is known "
         "as one; what a call points at is compared where the manifest pins it, and a moment is left between that and "
-        "the effect; a call with a key has one effect while the server keeps the key, and three tries within a day; a "
+        "the effect; a call with a key has one effect while the server keeps the key, and three tries at most; a "
         "probe says as much as the field that it asks",
         {**_GUARDED, "terminal": "yes", "review": "yes", "decide": "-", **_RELEASE},
     ),

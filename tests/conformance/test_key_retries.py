@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from checkvalve.approvals import attempts, audit
 from checkvalve.approvals.claims import Claim, Claims
+from checkvalve.approvals.clock import micros
 from checkvalve.approvals.errors import ConflictError, NotStartedError, OutcomeUnknownError, StoreCorruptError
 from checkvalve.approvals.executor import LEASE, Executor
 from checkvalve.approvals.outcome import Ending, Outcome, returned
@@ -130,11 +131,27 @@ def test_after_so_many_tries_it_stays_for_a_person(desk: Desk) -> None:
 def test_a_day_after_the_first_try_no_other_begins(desk: Desk, clock: HandClock, late: int, asked: int) -> None:
     """Remote sides forget keys; and the day is counted from the first try, not from the last."""
     remote = Remote()
+    desk.queue._intake = replace(desk.queue._intake, execute_within=micros(3 * WITHIN))
     row = lost(desk, remote)
     clock.advance(seconds=WITHIN.total_seconds())
     clock.now += late
     run(desk, row, remote)
     assert len(remote.asked) == asked
+
+
+@pytest.mark.parametrize(("late", "asked"), [(-1, 2), (0, 1), (1, 1)])
+def test_after_the_deadline_of_the_yes_no_other_try_begins(desk: Desk, clock: HandClock, late: int, asked: int) -> None:
+    """The first may never have arrived: then the next would be the first that has an effect, and too late."""
+    remote = Remote()
+    row = lost(desk, remote)
+    assert row.execute_by is not None
+    clock.now = row.execute_by + late
+    run(desk, row, remote)
+    assert len(remote.asked) == asked
+    with desk.queue.store.read() as connection:
+        found = tries_of(connection, desk.queue.get(row.id))
+    assert found is not None
+    assert found.until == row.execute_by
 
 
 @pytest.mark.parametrize("done", [True, False])

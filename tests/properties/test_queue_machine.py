@@ -230,6 +230,7 @@ class QueueMachine(RuleBasedStateMachine):
             if self.kinds[name] is Idempotency.KEY:
                 assert len(begun) <= MAX_TRIES
                 assert begun[-1] - begun[0] < micros(WITHIN)
+                assert begun[-1] < (self.desk.queue.get(name).execute_by or 0)
             elif self.kinds[name] is not Idempotency.READ:
                 assert len(begun) == 1
 
