@@ -17,6 +17,7 @@ from checkvalve.approvals.executor import Executor
 from checkvalve.approvals.receipts import make_receipt
 from checkvalve.approvals.records import State
 from checkvalve.approvals.retention import prune
+from checkvalve.approvals.toolspec import Idempotency
 from checkvalve.approvals.verify import verify
 from tests.approvals.made import ALLOW
 from tests.conformance.restart_world import OLD, Place, assert_good, log
@@ -92,3 +93,24 @@ def test_a_call_in_two_logs_has_no_one_receipt(log: Place) -> None:
         with pytest.raises(LogError, match="one signed log"):
             make_receipt(connection, found)
         assert make_receipt(connection, found[:1]).checkpoint.startswith(OLD)
+
+
+@pytest.mark.claim("C4")
+@pytest.mark.parametrize("tries", [1, 2])
+def test_a_lost_call_is_not_sent_again_under_a_new_log(log: Place, tries: int) -> None:
+    """What is missing from the closed one may be that somebody took the right to it back."""
+    sent: list[str] = []
+
+    def send(_args: object, key: str) -> str:
+        sent.append(key)
+        raise ConnectionResetError
+
+    lost = log.desk.approve(log.desk.propose(idempotency=Idempotency.KEY))
+    executor = Executor(log.desk.queue)
+    for number in range(1, tries + 1):
+        assert executor.run(lost.id, send).state is State.UNKNOWN
+        assert len(sent) == number
+    log.seal()
+    log.restart()
+    assert executor.run(lost.id, send).state is State.UNKNOWN
+    assert len(sent) == tries
