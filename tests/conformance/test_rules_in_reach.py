@@ -97,6 +97,12 @@ def test_two_accounts_of_one_person_are_no_two_people(hall: Hall) -> None:
         require_ever_kept(queue(hall, THREE))
 
 
+def test_a_program_is_no_person(hall: Hall) -> None:
+    hall.people.add("watcher", by=hall.ann, owner="ann")
+    with pytest.raises(SettingsError, match="accounts of 2 people"):
+        require_ever_kept(queue(hall, THREE))
+
+
 def test_nobody_has_an_account_yet_so_the_first_one_comes_first(store: Store, clock: HandClock) -> None:
     require_ever_kept(Queue(store, clock, rules=parse_review_rules(THREE, "rules.yaml")))
 
