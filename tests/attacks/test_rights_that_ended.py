@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import sqlalchemy as sa
 
 from checkvalve.approvals.delegations import Delegation, Delegations
 from checkvalve.approvals.errors import ConflictError
@@ -20,6 +21,7 @@ from checkvalve.approvals.reviewers import Reviewer
 from checkvalve.approvals.roles import Role
 from checkvalve.approvals.still_given import accepted, granted
 from checkvalve.approvals.store import Store
+from checkvalve.approvals.tables import proposals
 from checkvalve.approvals.verify import verify
 from tests.approvals.made import HandClock
 from tests.conformance.test_votes import TWO, Panel
@@ -171,3 +173,17 @@ def test_no_list_says_in_force_of_what_nobody_may_rely_on_any_more(store: Store)
     at.queue.revoke_endorsement(accepted(at.queue)[0].id, at.boss)
     assert states() == [["revoked"], ["void"]], "what is void can be taken back"
     assert mandate.id == granted(at.queue)[0].id
+
+
+def test_what_was_changed_beside_the_log_is_void_and_hides_nothing_else(store: Store) -> None:
+    at = Panel(store, HandClock(), "{}")
+    eve = at.add("eve")
+    changed = at.desk.propose()
+    at.yes(changed, eve)
+    at.yes(at.desk.propose(request=at.desk.request(thread="other")), eve)
+    with store.write() as connection:
+        connection.execute(sa.update(proposals).where(proposals.c.id == changed.id).values(decision="{"))
+    assert {item.proposal_id == changed.id: item.state(at.clock()) for item in accepted(at.queue)} == {
+        True: "void",
+        False: "in force",
+    }
