@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -109,28 +108,34 @@ class SoftToken:
         (self.folder / "elsewhere").rename(self.folder / "tokens")
 
 
-@contextmanager
-def soft_token(folder: Path, patched: pytest.MonkeyPatch) -> Iterator[SoftToken]:
+@pytest.fixture
+def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SoftToken]:
     """Make a token, and let this process and its children see it alone; PKCS#11 is one state for a process."""
-    (folder / "tokens").mkdir()
-    config = folder / "softhsm2.conf"
-    config.write_text(f"directories.tokendir = {folder}/tokens\nobjectstore.backend = file\nlog.level = ERROR\n")
-    patched.setenv("SOFTHSM2_CONF", str(config))
+    (tmp_path / "tokens").mkdir()
+    config = tmp_path / "softhsm2.conf"
+    config.write_text(f"directories.tokendir = {tmp_path}/tokens\nobjectstore.backend = file\nlog.level = ERROR\n")
+    monkeypatch.setenv("SOFTHSM2_CONF", str(config))
     made = ["softhsm2-util", "--init-token", "--free", "--label", LABEL, "--so-pin", "73829164", "--pin", PIN]
     subprocess.run(made, check=True, capture_output=True, text=True)
-    pin = folder / "pin"
+    pin = tmp_path / "pin"
     pin.touch(mode=0o600)
     pin.write_text(f"{PIN}\n")
     try:
-        yield SoftToken(folder)
+        yield SoftToken(tmp_path)
     finally:
         import pkcs11
 
-        for token in pkcs11_tokens._TOKENS.values():
-            token._close()
+        for one in pkcs11_tokens._TOKENS.values():
+            one._close()
         pkcs11_tokens._TOKENS.clear()
         library = pkcs11.lib(str(module()))
         library.finalize()  # the next one reads the settings of another token
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(f"sqlite:///{tmp_path}/checkvalve.db") as opened:
+        yield opened
 
 
 def runner(settings: Settings) -> Callable[..., Any]:
@@ -156,4 +161,4 @@ def is_signed(settings: Settings, store: Store) -> bool:
     return report.is_judged and "signed yet" not in " ".join(report.notes)
 
 
-__all__ = ["LABEL", "PIN", "Service", "SoftToken", "held", "is_signed", "module", "runner", "soft_token"]
+__all__ = ["LABEL", "PIN", "Service", "SoftToken", "held", "is_signed", "module", "runner", "store", "token"]

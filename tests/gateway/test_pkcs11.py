@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,22 +19,11 @@ from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.log_keeper import LogKeeper, keeper_of, log_place
 from tests.approvals.made import fill
 from tests.approvals.sealed import ORIGIN, write
-from tests.held_keys import LABEL, PIN, SoftToken, held, is_signed, module, runner, soft_token
+from tests.held_keys import LABEL, PIN, SoftToken, held, is_signed, module, runner, store, token
 from tests.waiting import until
 
+__all__ = ["store", "token"]  # the fixtures
 pytestmark = [pytest.mark.softhsm, pytest.mark.claim("C5")]
-
-
-@pytest.fixture
-def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SoftToken]:
-    with soft_token(tmp_path, monkeypatch) as made:
-        yield made
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(f"sqlite:///{tmp_path}/checkvalve.db") as opened:
-        yield opened
 
 
 def test_a_gateway_signs_with_a_key_of_the_token_and_it_verifies_offline(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +18,10 @@ from checkvalve.gateway.errors import SettingsError
 from checkvalve.gateway.log_keeper import log_place
 from checkvalve.gateway.settings import load_settings, shown
 from tests.approvals.sealed import ORIGIN, write
-from tests.held_keys import LABEL, PIN, SoftToken, held, module, runner, soft_token
+from tests.held_keys import LABEL, PIN, SoftToken, held, module, runner, store, token
 
+__all__ = ["store", "token"]  # the fixtures
 pytestmark = [pytest.mark.softhsm, pytest.mark.claim("C5")]
-
-
-@pytest.fixture
-def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SoftToken]:
-    with soft_token(tmp_path, monkeypatch) as made:
-        yield made
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(f"sqlite:///{tmp_path}/checkvalve.db") as opened:
-        yield opened
 
 
 def test_the_key_is_made_in_the_token_and_does_not_leave_it(token: SoftToken, store: Store) -> None:
