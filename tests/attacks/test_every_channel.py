@@ -21,7 +21,7 @@ from checkvalve.gateway.channel_file import Mail, Slack, Webhook
 from checkvalve.gateway.channel_messages import mail_of, slack_body, webhook_body
 from checkvalve.gateway.web_text import line, shown
 from tests.gateway.review_world import ORIGIN, Review, reviewing
-from tests.gateway.test_http_api import serving
+from tests.gateway.runs_world import serving
 
 pytestmark = pytest.mark.claim("C4", "C9")
 

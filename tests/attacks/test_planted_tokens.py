@@ -23,8 +23,8 @@ from checkvalve.approvals.tables import reviewers
 from checkvalve.gateway.errors import TeamsError
 from tests.approvals.made import QUICK, Desk, HandClock, people
 from tests.gateway.review_world import reviewing
+from tests.gateway.runs_world import serving
 from tests.gateway.teams_world import room
-from tests.gateway.test_http_api import serving
 from tests.gateway.test_http_approvals import Desk as Api
 
 pytestmark = pytest.mark.claim("C4")

@@ -18,7 +18,7 @@ from checkvalve.approvals.reviewers import Reviewers
 from checkvalve.approvals.roles import Role, Scope
 from checkvalve.approvals.verdicts import Verdict
 from tests.approvals.made import DENY, REVIEW, decided
-from tests.gateway.test_http_api import FAST, Api, serving
+from tests.gateway.runs_world import FAST, Api, serving
 
 SECRET = "four plain words together 7"  # a person's, made up
 RULES = """

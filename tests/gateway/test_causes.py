@@ -21,7 +21,7 @@ from checkvalve.gateway.http_causes import STATUS
 from checkvalve.gateway.http_problems import problem_of
 from tests.approvals.made import REVIEW, decided
 from tests.gateway.causes_world import SECRET, World, world
-from tests.gateway.test_http_api import serving
+from tests.gateway.runs_world import serving
 from tests.gateway.test_http_seeds import Bench
 
 pytestmark = pytest.mark.claim("C4")

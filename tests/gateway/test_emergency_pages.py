@@ -21,7 +21,7 @@ from checkvalve.approvals.roles import Role
 from checkvalve.gateway.web_words import LANGUAGES, words_in
 from tests.approvals.emergency import FINDING, REASON
 from tests.gateway.review_world import FAST, Review, reviewing, sign_in
-from tests.gateway.test_http_api import problem, serving
+from tests.gateway.runs_world import problem, serving
 from tests.gateway.test_http_approvals import Desk
 from tests.waiting import until
 

@@ -13,7 +13,7 @@ from checkvalve.approvals.edits import current
 from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.remarks import read_talk
 from checkvalve.approvals.verify import verify
-from tests.gateway.test_http_api import problem, serving
+from tests.gateway.runs_world import problem, serving
 from tests.gateway.test_http_approvals import Desk
 
 pytestmark = pytest.mark.claim("C4")

@@ -1,118 +1,24 @@
-"""The HTTP API of runs, without sockets: tokens, bounds, problems, events that go on, and the worker behind it."""
+"""The HTTP API of runs, without sockets: bounds, problems, events that go on, and the worker behind it."""
 
 from __future__ import annotations
 
 import json
 import logging
-import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import argon2
 import pytest
-from fastapi.testclient import TestClient
 
 from checkvalve.approvals.errors import LeaseHeldError, StoreUnreachableError
 from checkvalve.approvals.records import State
 from checkvalve.filters.labels import CLEAN
 from checkvalve.gateway import http_runs, worker
-from checkvalve.gateway.app import Gateway, build
-from checkvalve.gateway.errors import TokenError
-from checkvalve.gateway.http_api import create_app
 from checkvalve.gateway.http_problems import MAX_BODY
 from checkvalve.gateway.http_tokens import ApiTokens
-from checkvalve.gateway.pipelines import open_pipeline
 from checkvalve.gateway.run_log import RunLog, RunRecord
-from checkvalve.gateway.settings import Settings
-from tests.waiting import until
-
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-TASK = "Mail Ann whether anything in my inbox is urgent, and reply to that sender"
-FAST = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-
-
-@dataclass
-class Api:
-    """A running API with two people's tokens."""
-
-    client: TestClient
-    gateway: Gateway
-    ann: dict[str, str]
-    bob: dict[str, str]
-    reading: dict[str, str]
-
-    def start(self, **body: Any) -> Any:
-        return self.client.post("/runs", json={"task": TASK, **body}, headers=self.ann)
-
-    def wait(self, thread: str, *statuses: str) -> Any:
-        """Look until the run is in one of ``statuses``."""
-        found: dict[str, Any] = {}
-
-        def is_there() -> bool:
-            found.update(self.client.get(f"/runs/{thread}", headers=self.ann).json())
-            return found["status"] in statuses
-
-        until(is_there, f"the run is never {statuses}")
-        return found
-
-    def when_somebody_waits(self, work: Callable[[], object]) -> threading.Thread:
-        """Do it as soon as a stream or a long poll is open; join what is returned."""
-        server: Any = self.client.app.state.server  # type: ignore[attr-defined]
-
-        def work_then() -> None:
-            until(lambda: server.streams > 0, "nobody waits")
-            work()
-
-        thread = threading.Thread(target=work_then)
-        thread.start()
-        return thread
-
-    def events(self, thread: str, **headers: str) -> list[tuple[int, dict[str, Any]]]:
-        response = self.client.get(f"/runs/{thread}/events", headers={**self.ann, **headers})
-        assert response.status_code == 200
-        assert response.headers["content-type"].startswith("text/event-stream")
-        found = []
-        for block in response.text.strip().split("\n\n"):
-            if block.startswith("id: "):
-                number, kind, data = block.split("\n")
-                event = json.loads(data.removeprefix("data: "))
-                assert kind == f"event: {event['kind']}"
-                found.append((int(number.removeprefix("id: ")), event))
-        return found
-
-    def decide(self, *, yes: bool = True) -> None:
-        queue = self.gateway.queue
-        boss = queue.reviewers.authenticate(queue.reviewers.add("boss"))
-        (waiting,) = queue.list([State.PENDING])
-        queue.approve(waiting.id, boss, waiting.digest[7:19]) if yes else queue.reject(waiting.id, boss)
-
-
-@contextmanager
-def serving(folder: Path, **options: Any) -> Iterator[Api]:
-    values: dict[str, Any] = {
-        "manifest": EXAMPLES / "run_tools.yaml",
-        "database_url": f"sqlite:///{folder / 'gate.db'}",
-        "tools": str(EXAMPLES / "run_tools.py"),
-        "reader": f"scripted:{EXAMPLES / 'run_reader.jsonl'}",
-        "actor": f"scripted:{EXAMPLES / 'run_actor.jsonl'}",
-        "log_format": "json",
-        "log_level": "debug",
-    }
-    tokens = ApiTokens(folder / "tokens.json", FAST)
-    given = [tokens.add("Ann@corp.example"), tokens.add("bob"), tokens.add("ann@corp.example", ["read"])]
-    ann, bob, reading = ({"Authorization": f"Bearer {token}"} for token in given)
-    with (
-        build(Settings(**{**values, **options})) as gateway,
-        open_pipeline(gateway) as pipeline,
-        TestClient(create_app(gateway, pipeline, tokens), raise_server_exceptions=False) as client,
-    ):
-        yield Api(client, gateway, ann, bob, reading)
+from tests.gateway.runs_world import TASK, Api, problem, serving
 
 
 @pytest.fixture(autouse=True)
@@ -125,14 +31,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def api(tmp_path: Path) -> Iterator[Api]:
     with serving(tmp_path) as running:
         yield running
-
-
-def problem(response: Any) -> tuple[int, str]:
-    assert response.headers["content-type"] == "application/problem+json"
-    body = response.json()
-    assert body["status"] == response.status_code
-    assert body["type"] == f"urn:checkvalve:problem:{body['code']}"
-    return response.status_code, body["code"]
 
 
 def test_a_run_waits_is_decided_elsewhere_and_is_answered(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
@@ -401,114 +299,12 @@ def test_an_approval_that_cannot_be_read_holds_up_its_own_run_only(api: Api) -> 
     assert log.find("a-first") == RunRecord("a-first", "ann@corp.example", "waiting", "", ("no-such-approval",))
 
 
-def test_two_who_change_the_file_of_tokens_at_once_both_get_their_way(tmp_path: Path) -> None:
-    file = tmp_path / "t.json"
-    everybody = [ApiTokens(file, FAST) for _ in range(8)]
-    with ThreadPoolExecutor(8) as pool:
-        given = list(pool.map(lambda place: [place.add("a") for _ in range(5)], everybody))
-    assert len(ApiTokens(file, FAST).clients()) == sum(len(some) for some in given) == 40
-
-
-def test_tokens_are_hashed_and_taken_back_at_once(tmp_path: Path) -> None:
-    file = tmp_path / "sub" / "tokens.json"
-    tokens, server = ApiTokens(file, FAST), ApiTokens(file, FAST)
-    token = tokens.add("  Ann ", ["read"])
-    assert oct(file.stat().st_mode & 0o777) == "0o600"
-    assert token.split("_", 2)[2] not in file.read_text()
-    for _ in range(2):
-        assert server.authenticate(token).name == "ann"
-    (listed,) = server.clients()
-    assert listed.scopes == {"read"}
-    tokens.remove(listed.selector)
-    with pytest.raises(TokenError, match="not accepted"):
-        server.authenticate(token)
-    with pytest.raises(TokenError, match="no such token"):
-        tokens.remove(listed.selector)
-
-
-@pytest.mark.parametrize(
-    ("name", "scopes"), [("", ["run"]), ("x" * 101, ["run"]), ("a\nb", ["run"]), ("a", ["all"]), ("a", [])]
-)
-def test_unusable_names_and_scopes_make_no_token(name: str, scopes: list[str], tmp_path: Path) -> None:
-    with pytest.raises(TokenError):
-        ApiTokens(tmp_path / "t.json", FAST).add(name, scopes)
-
-
-def test_a_damaged_file_of_tokens_lets_nobody_in(tmp_path: Path) -> None:
-    file = tmp_path / "t.json"
-    token = ApiTokens(file, FAST).add("a")
-    for text in ("", "[]", '{"tokens": [{}]}', '{"tokens": [1]}', file.read_text().replace("argon2", "argon9")):
-        file.write_text(text)
-        with pytest.raises(TokenError):
-            ApiTokens(file, FAST).authenticate(token)
-
-
 def test_an_answer_of_a_model_is_the_runs_last_word(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     from checkvalve.graphs.scripted import ScriptedModel
 
     monkeypatch.setattr(ScriptedModel, "_line", lambda *_: {"say": "nothing to do"})
     api.start(thread="t1")
     assert api.wait("t1", "answered")["answer"] == "nothing to do"
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Any]:
-    import sys
-
-    from checkvalve.gateway import cli
-
-    named = {
-        "manifest": str(EXAMPLES / "run_tools.yaml"),
-        "tools": str(EXAMPLES / "run_tools.py"),
-        "reader": f"scripted:{EXAMPLES / 'run_reader.jsonl'}",
-        "actor": f"scripted:{EXAMPLES / 'run_actor.jsonl'}",
-        "database_url": "sqlite:///gate.db",
-    }
-    (tmp_path / "c.toml").write_text("\n".join(f"{name} = {json.dumps(value)}" for name, value in named.items()))
-    monkeypatch.setenv("HOME", str(tmp_path))
-
-    def call(*args: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["checkvalve", "--config", str(tmp_path / "c.toml"), *args])
-        code = cli.run(cli.app)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
-
-
-def test_tokens_are_added_listed_and_taken_back_by_commands(command: Callable[..., Any]) -> None:
-    code, out, err = command("token", "add", "ann", "--scope", "read")
-    assert code == 0
-    assert out.startswith("cvt_")
-    assert "once" in err
-    selector = out.split("_")[1]
-    assert command("token", "list")[1] == f"{selector}  ann  read\n"
-    assert json.loads(command("token", "list", "--json")[1]) == [
-        {"selector": selector, "name": "ann", "scopes": ["read"], "kind": "person", "owner": "ann", "until": ""}
-    ]
-    assert command("token", "remove", selector)[0] == 0
-    assert command("token", "remove", selector)[0] == 1  # a clear no: there is none of this name any more
-
-
-@pytest.mark.enable_socket  # the command takes its port before it builds anything
-def test_the_server_starts_on_this_machine_only_and_with_tokens(
-    command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import uvicorn
-
-    served: list[tuple[str, bool]] = []
-
-    def run(self: uvicorn.Server, sockets: list[socket.socket]) -> None:
-        served.append((sockets[0].getsockname()[0], self.config.access_log))
-
-    monkeypatch.setattr(uvicorn.Server, "run", run)
-    assert "nobody may use the API yet" in command("serve")[2]
-    command("token", "add", "ann")
-    assert "is reachable from elsewhere" in command("serve", "--host", "0.0.0.0")[2]
-    assert served == []
-    assert command("serve", "--port", "0")[0] == 0
-    assert command("serve", "--port", "0", "--host", "0.0.0.0", "--exposed")[0] == 0
-    assert served == [("127.0.0.1", False), ("0.0.0.0", False)]
 
 
 def test_a_name_that_was_taken_and_has_no_message_yet_is_shown_as_running(api: Api) -> None:

@@ -23,7 +23,7 @@ from checkvalve.gateway import http_runs, http_waiting, notifier, worker
 from checkvalve.gateway.errors import ChannelError
 from checkvalve.gateway.safe_post import Answered
 from tests.gateway.hook_secrets import SECRET
-from tests.gateway.test_http_api import FAST, Api, problem, serving
+from tests.gateway.runs_world import FAST, Api, problem, serving
 from tests.waiting import LONG, until
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from checkvalve.approvals.records import State
+from tests.gateway.runs_world import problem, serving
 from tests.gateway.test_http_answers import Table
-from tests.gateway.test_http_api import problem, serving
 
 pytestmark = pytest.mark.claim("C4")
 

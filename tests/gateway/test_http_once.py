@@ -26,7 +26,7 @@ from checkvalve.gateway.http_problems import Problem, add_handlers
 from checkvalve.gateway.kept_answers import MAX_ANSWER, Answered, seal, unseal
 from checkvalve.gateway.pipelines import open_pipeline
 from tests.databases import Databases
-from tests.gateway.test_http_api import FAST, TASK, Api, problem, serving
+from tests.gateway.runs_world import FAST, TASK, Api, problem, serving
 from tests.waiting import LONG
 
 OWN = {

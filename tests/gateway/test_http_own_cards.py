@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway.test_http_api import serving
+from tests.gateway.runs_world import serving
 from tests.gateway.test_revoke import Table
 
 pytestmark = pytest.mark.claim("C5")

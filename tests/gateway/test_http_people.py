@@ -14,7 +14,7 @@ from checkvalve.gateway import worker
 from checkvalve.gateway.errors import TokenError
 from checkvalve.gateway.http_tokens import ApiTokens
 from tests.approvals.made import people
-from tests.gateway.test_http_api import FAST, TASK, Api, serving
+from tests.gateway.runs_world import FAST, TASK, Api, serving
 
 BILL = {"source": "read_mail", "tool": "send_mail", "roles": ["target"]}
 

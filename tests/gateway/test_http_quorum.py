@@ -9,7 +9,7 @@ import pytest
 
 from checkvalve.approvals.records import State
 from checkvalve.approvals.roles import Role
-from tests.gateway.test_http_api import problem, serving
+from tests.gateway.runs_world import problem, serving
 from tests.gateway.test_http_approvals import Desk
 
 RULES = """

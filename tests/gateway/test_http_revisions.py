@@ -13,7 +13,7 @@ from checkvalve.approvals.records import Proposal, State
 from checkvalve.approvals.revisions import SHOWN
 from checkvalve.gateway import http_runs, worker
 from checkvalve.graphs.session import Call
-from tests.gateway.test_http_api import problem, serving
+from tests.gateway.runs_world import problem, serving
 from tests.gateway.test_http_approvals import Desk
 
 

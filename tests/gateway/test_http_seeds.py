@@ -25,7 +25,7 @@ from checkvalve.gateway import cli
 from checkvalve.gateway.http_approval_views import told
 from checkvalve.gateway.seed_keeper import SeedKeeper
 from tests.approvals.made import REVIEW, decided
-from tests.gateway.test_http_api import problem, serving
+from tests.gateway.runs_world import problem, serving
 from tests.gateway.test_http_approvals import Desk
 
 pytestmark = pytest.mark.claim("C4")

@@ -17,7 +17,7 @@ from checkvalve.approvals.tries import MAX_TRIES, Tries
 from tests.approvals.account import BETTER, GOOD
 from tests.approvals.made import REVIEW, decided
 from tests.gateway.causes_world import SECRET, World, world
-from tests.gateway.test_http_api import problem, serving
+from tests.gateway.runs_world import problem, serving
 from tests.gateway.test_http_approvals import Desk
 
 pytestmark = pytest.mark.claim("C4")

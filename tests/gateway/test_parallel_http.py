@@ -9,8 +9,8 @@ import pytest
 
 from checkvalve.approvals.records import State
 from checkvalve.gateway import http_runs, worker
+from tests.gateway.runs_world import EXAMPLES, TASK, Api, problem, serving
 from tests.gateway.terminal import Terminal
-from tests.gateway.test_http_api import EXAMPLES, TASK, Api, problem, serving
 
 pytestmark = pytest.mark.claim("C4")
 

@@ -18,9 +18,9 @@ from checkvalve.graphs.previewing import Previewing
 from tests.gateway import review_world
 from tests.gateway.preview_world import seen
 from tests.gateway.review_world import BIDI, FORGED, Review, reviewing
+from tests.gateway.runs_world import EXAMPLES, serving
 from tests.gateway.terminal import Terminal
 from tests.gateway.test_http_answers import Table
-from tests.gateway.test_http_api import EXAMPLES, serving
 
 pytestmark = pytest.mark.claim("C4")
 PREVIEW = "  pay:\n    effect: pay\n    preview: {dry_run: {dry_run: true}, seconds: 60}\n"

@@ -23,8 +23,8 @@ from checkvalve.approvals.sealer import Sealer
 from checkvalve.approvals.store import Store
 from checkvalve.approvals.tables import tiles
 from tests.gateway.review_world import reviewing
+from tests.gateway.runs_world import problem, serving
 from tests.gateway.secret_world import KEY as SECRET
-from tests.gateway.test_http_api import problem, serving
 from tests.gateway.test_http_approvals import Desk
 from tests.gateway.test_http_seeds import Bench
 

@@ -18,7 +18,7 @@ from checkvalve.approvals.review_rules import parse_review_rules
 from checkvalve.gateway import cli
 from checkvalve.gateway.web_words import LANGUAGES, words_in
 from tests.gateway.review_world import Review, reviewing
-from tests.gateway.test_http_api import problem, serving
+from tests.gateway.runs_world import problem, serving
 from tests.gateway.test_http_approvals import Desk
 
 ONCALL = """

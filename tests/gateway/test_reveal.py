@@ -21,8 +21,8 @@ from tests.approvals.made import Desk
 from tests.conformance.test_reveals import PASSWORD as OTHER
 from tests.conformance.test_reveals import ask as propose
 from tests.gateway.review_world import FAST, Review, sign_in
+from tests.gateway.runs_world import problem, serving
 from tests.gateway.secret_world import MEMO, PASSWORD, PIN, ask, secret_review
-from tests.gateway.test_http_api import problem, serving
 
 pytestmark = pytest.mark.claim("C5", "C8")
 

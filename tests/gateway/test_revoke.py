@@ -22,8 +22,8 @@ from checkvalve.gateway.web_words import LANGUAGES, words_in
 from checkvalve.graphs.session import Call
 from tests.gateway.middleware_world import GRAPH, code_of, replies
 from tests.gateway.review_world import Review, reviewing
+from tests.gateway.runs_world import problem, serving
 from tests.gateway.test_answers_cli import Bench, Run, bench, run  # noqa: F401  # fixtures
-from tests.gateway.test_http_api import problem, serving
 from tests.gateway.test_http_approvals import Desk
 from tests.gateway.world import ASK, SCRIPT, World
 

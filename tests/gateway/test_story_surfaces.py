@@ -13,9 +13,9 @@ from checkvalve.approvals.records import Proposal
 from checkvalve.gateway.web_words import LANGUAGES
 from checkvalve.graphs.session import Call
 from tests.gateway.review_world import Review, reviewing
+from tests.gateway.runs_world import serving
 from tests.gateway.terminal import Terminal
 from tests.gateway.test_http_answers import Table
-from tests.gateway.test_http_api import serving
 
 pytestmark = pytest.mark.claim("C4")
 MEMBERS = ("asked", "agent_words", "sub_agents", "compared", "on_expiry")

@@ -17,8 +17,8 @@ from checkvalve.gateway import cli
 from checkvalve.gateway.channel_file import Channels
 from checkvalve.gateway.notifier import Notifier
 from tests.gateway.channel_world import Hook
+from tests.gateway.runs_world import serving
 from tests.gateway.teams_world import KEY, ORIGIN, TENANT, Room, room, token_file
-from tests.gateway.test_http_api import serving
 
 
 @pytest.fixture

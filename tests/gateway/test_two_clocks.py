@@ -26,7 +26,7 @@ from checkvalve.approvals.verify import verify
 from checkvalve.gateway.app import Gateway
 from tests.approvals.made import Desk, HandClock, people
 from tests.gateway.review_world import Review, reviewing
-from tests.gateway.test_http_api import problem, serving
+from tests.gateway.runs_world import problem, serving
 from tests.gateway.test_http_approvals import Desk as Api
 from tests.gateway.world import ASK, SCRIPT, World, thread
 from tests.waiting import LONG
